@@ -1,0 +1,541 @@
+#include "db.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <sqlite3.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "log.h"
+#include "schema.h"
+
+enum {
+    SLOTS = 256, /* of the statement cache, a power of two; more literals than half of it: enlarge */
+    CACHE_KIB = 2000,
+};
+
+struct db_statement {
+    struct db *db;
+    sqlite3_stmt *prepared; /* NULL when it could not be prepared */
+    const char *sql;
+    void *annotation;
+    struct db_statement *next_used; /* since the last db_reset_statements() */
+    bool used;
+};
+
+struct db {
+    sqlite3 *handle;
+    enum db_mode mode;
+    enum db_failure failure;
+    int wal_pages;
+    int statements;
+    struct db_statement *first_used;
+    struct db_statement *slots[SLOTS];
+    struct db_statement *begin, *commit, *rollback, *savepoint, *release, *undo;
+};
+
+const char *db_library_version(void) {
+    return sqlite3_libversion();
+}
+
+const char *db_library_source(void) {
+    return sqlite3_sourceid();
+}
+
+const char *db_library_option(int i) {
+    return sqlite3_compileoption_get(i);
+}
+
+/* ---- failures ---------------------------------------------------------------------------------- */
+
+static void fail(struct db *db, int code, const char *sql) {
+    enum db_failure failure;
+    switch (code & 0xFF) {
+    case SQLITE_BUSY:
+    case SQLITE_LOCKED:
+        failure = DB_BUSY;
+        break;
+    case SQLITE_FULL:
+        failure = DB_FULL;
+        break;
+    default:
+        failure = DB_BROKEN;
+    }
+    if (db->failure == DB_FINE) { /* the first one is the cause */
+        db->failure = failure;
+        log_event("D01", "the database answers %d, %s, to: %.80s", code,
+                  sqlite3_errmsg(db->handle), sql);
+    }
+}
+
+enum db_failure db_failure(const struct db *db) {
+    return db->failure;
+}
+
+void db_clear_failure(struct db *db) {
+    db->failure = DB_FINE;
+}
+
+/* ---- statements -------------------------------------------------------------------------------- */
+
+static struct db_statement *prepare(struct db *db, const char *sql, size_t length) {
+    struct db_statement *statement = calloc(1, sizeof *statement);
+    if (statement == NULL) {
+        abort();
+    }
+    statement->db = db;
+    statement->sql = sql;
+    int code = sqlite3_prepare_v3(db->handle, sql, (int)length, SQLITE_PREPARE_PERSISTENT,
+                                  &statement->prepared, NULL);
+    if (code != SQLITE_OK) {
+        fail(db, code, sql);
+    }
+    return statement;
+}
+
+static size_t slot_of(const char *sql) {
+    return (size_t)((uintptr_t)sql * UINT64_C(0x9E3779B97F4A7C15) >> 56) % SLOTS;
+}
+
+struct db_statement *db_statement_cached(struct db *db, const char *sql, size_t length) {
+    size_t slot = slot_of(sql);
+    struct db_statement *statement = db->slots[slot];
+    while (statement != NULL && statement->sql != sql) {
+        slot = (slot + 1) % SLOTS;
+        statement = db->slots[slot];
+    }
+    if (statement == NULL) {
+        assert(db->statements < SLOTS / 2);
+        statement = prepare(db, sql, length);
+        db->slots[slot] = statement;
+        db->statements++;
+    } else if (statement->prepared == NULL) { /* a time of trouble may be over */
+        int code = sqlite3_prepare_v3(db->handle, sql, (int)length, SQLITE_PREPARE_PERSISTENT,
+                                      &statement->prepared, NULL);
+        if (code != SQLITE_OK) {
+            fail(db, code, sql);
+        }
+    }
+    if (!statement->used) {
+        statement->used = true;
+        statement->next_used = db->first_used;
+        db->first_used = statement;
+    } else {
+        sqlite3_reset(statement->prepared);
+        sqlite3_clear_bindings(statement->prepared);
+    }
+    return statement;
+}
+
+int db_statements_prepared(const struct db *db) {
+    return db->statements;
+}
+
+void db_reset_statements(struct db *db) {
+    struct db_statement *statement = db->first_used;
+    db->first_used = NULL;
+    while (statement != NULL) {
+        struct db_statement *next = statement->next_used;
+        sqlite3_reset(statement->prepared);
+        sqlite3_clear_bindings(statement->prepared);
+        statement->used = false;
+        statement->next_used = NULL;
+        statement = next;
+    }
+}
+
+bool db_has_parameter(struct db_statement *statement, const char *name) {
+    return sqlite3_bind_parameter_index(statement->prepared, name) > 0;
+}
+
+static int parameter(struct db_statement *statement, const char *name) {
+    int index = sqlite3_bind_parameter_index(statement->prepared, name);
+    assert(index > 0 || statement->prepared == NULL);
+    return index;
+}
+
+void db_bind_integer(struct db_statement *statement, const char *name, int64_t value) {
+    if (statement->prepared != NULL) {
+        sqlite3_bind_int64(statement->prepared, parameter(statement, name), value);
+    }
+}
+
+void db_bind_text(struct db_statement *statement, const char *name, struct text value) {
+    if (statement->prepared != NULL) {
+        sqlite3_bind_text64(statement->prepared, parameter(statement, name), value.data,
+                            value.length, SQLITE_STATIC, SQLITE_UTF8);
+    }
+}
+
+bool db_row(struct db_statement *statement) {
+    struct db *db = statement->db;
+    if (statement->prepared == NULL || db->failure != DB_FINE) {
+        return false;
+    }
+    int code = sqlite3_step(statement->prepared);
+    if (code == SQLITE_ROW) {
+        return true;
+    }
+    if (code != SQLITE_DONE) {
+        fail(db, code, statement->sql);
+    }
+    return false;
+}
+
+enum db_result db_run(struct db_statement *statement) {
+    struct db *db = statement->db;
+    if (statement->prepared == NULL || db->failure != DB_FINE) {
+        return DB_FAILED;
+    }
+    int code = sqlite3_step(statement->prepared);
+    sqlite3_reset(statement->prepared);
+    switch (code) {
+    case SQLITE_DONE:
+        return DB_DONE;
+    case SQLITE_CONSTRAINT_UNIQUE:
+        return DB_UNIQUE;
+    case SQLITE_CONSTRAINT_FOREIGNKEY:
+        return DB_REFERENCE;
+    default:
+        fail(db, code, statement->sql);
+        return DB_FAILED;
+    }
+}
+
+int64_t db_inserted_id(const struct db *db) {
+    return sqlite3_last_insert_rowid(db->handle);
+}
+
+int64_t db_changes(const struct db *db) {
+    return sqlite3_changes64(db->handle);
+}
+
+int db_columns(struct db_statement *statement) {
+    return sqlite3_column_count(statement->prepared);
+}
+
+const char *db_column_name(struct db_statement *statement, int column) {
+    return sqlite3_column_name(statement->prepared, column);
+}
+
+enum db_type db_column_type(struct db_statement *statement, int column) {
+    switch (sqlite3_column_type(statement->prepared, column)) {
+    case SQLITE_INTEGER:
+        return DB_INTEGER;
+    case SQLITE_NULL:
+        return DB_NULL;
+    default:
+        return DB_TEXT;
+    }
+}
+
+int64_t db_integer(struct db_statement *statement, int column) {
+    return sqlite3_column_int64(statement->prepared, column);
+}
+
+struct text db_text(struct db_statement *statement, int column) {
+    const unsigned char *data = sqlite3_column_text(statement->prepared, column);
+    int length = sqlite3_column_bytes(statement->prepared, column);
+    return (struct text){.data = (const char *)data, .length = (size_t)length};
+}
+
+void **db_annotation(struct db_statement *statement) {
+    return &statement->annotation;
+}
+
+/* ---- transactions ------------------------------------------------------------------------------ */
+
+bool db_in_transaction(const struct db *db) {
+    return sqlite3_get_autocommit(db->handle) == 0;
+}
+
+bool db_begin(struct db *db) {
+    return db_run(db->begin) == DB_DONE;
+}
+
+bool db_commit(struct db *db) {
+    if (!db_in_transaction(db)) {
+        return false;
+    }
+    if (db_run(db->commit) == DB_DONE) {
+        return true;
+    }
+    db_rollback(db);
+    return false;
+}
+
+/* Control statements run even while a failure sticks: undoing is how a failure ends. */
+static void run_always(struct db_statement *statement) {
+    int code = sqlite3_step(statement->prepared);
+    sqlite3_reset(statement->prepared);
+    if (code != SQLITE_DONE) {
+        fail(statement->db, code, statement->sql);
+    }
+}
+
+void db_rollback(struct db *db) {
+    db_reset_statements(db);
+    if (db_in_transaction(db)) {
+        run_always(db->rollback);
+    }
+}
+
+bool db_savepoint(struct db *db) {
+    return db_run(db->savepoint) == DB_DONE;
+}
+
+bool db_savepoint_keep(struct db *db) {
+    return db_run(db->release) == DB_DONE;
+}
+
+void db_savepoint_undo(struct db *db) {
+    if (db_in_transaction(db)) {
+        run_always(db->undo);
+        run_always(db->release);
+    }
+}
+
+/* ---- the write-ahead log ------------------------------------------------------------------------ */
+
+static int wal_written(void *context, sqlite3 *handle, const char *name, int pages) {
+    struct db *db = context;
+    (void)handle;
+    (void)name;
+    db->wal_pages = pages;
+    return SQLITE_OK;
+}
+
+int db_wal_pages(const struct db *db) {
+    return db->wal_pages;
+}
+
+void db_checkpoint(struct db *db) {
+    int in_log = 0;
+    int moved = 0;
+    int code =
+        sqlite3_wal_checkpoint_v2(db->handle, NULL, SQLITE_CHECKPOINT_PASSIVE, &in_log, &moved);
+    if (code == SQLITE_OK) {
+        db->wal_pages = in_log - moved;
+    } else if (code != SQLITE_BUSY) { /* the answers have left: nothing to tell a client */
+        log_event("D02", "a checkpoint failed and will be tried again: %s",
+                  sqlite3_errmsg(db->handle));
+    }
+}
+
+/* ---- connections -------------------------------------------------------------------------------- */
+
+static void library_setup(void) {
+    static bool done;
+    if (!done) {
+        sqlite3_config(SQLITE_CONFIG_SINGLETHREAD);
+        sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
+        done = true;
+    }
+}
+
+static bool execute(sqlite3 *handle, const char *sql, char error[static DB_ERROR_BYTES]) {
+    if (sqlite3_exec(handle, sql, NULL, NULL, NULL) == SQLITE_OK) {
+        return true;
+    }
+    snprintf(error, DB_ERROR_BYTES, "the database says: %s", sqlite3_errmsg(handle));
+    return false;
+}
+
+/* The first column of the first row; -1 when it cannot be had. */
+static int64_t ask(sqlite3 *handle, const char *sql) {
+    sqlite3_stmt *prepared = NULL;
+    int64_t value = -1;
+    if (sqlite3_prepare_v2(handle, sql, -1, &prepared, NULL) == SQLITE_OK &&
+        sqlite3_step(prepared) == SQLITE_ROW) {
+        value = sqlite3_column_int64(prepared, 0);
+    }
+    sqlite3_finalize(prepared);
+    return value;
+}
+
+static bool is_ours(sqlite3 *handle, const char *path, char error[static DB_ERROR_BYTES]) {
+    int64_t application = ask(handle, "PRAGMA application_id");
+    if (application < 0) {
+        snprintf(error, DB_ERROR_BYTES, "%s cannot be read as a database: %s", path,
+                 sqlite3_errmsg(handle));
+        return false;
+    }
+    if (application != SCHEMA_APPLICATION_ID) {
+        snprintf(error, DB_ERROR_BYTES,
+                 "%s is not a Larder database: give another --db, or make one with 'larder init'",
+                 path);
+        return false;
+    }
+    int64_t version = ask(handle, "PRAGMA user_version");
+    if (version != SCHEMA_VERSION) {
+        snprintf(error, DB_ERROR_BYTES,
+                 "%s has schema version %lld and this program needs %d: use the program that fits, "
+                 "the database was not changed",
+                 path, (long long)version, SCHEMA_VERSION);
+        return false;
+    }
+    return true;
+}
+
+static bool configure(struct db *db, enum db_sync sync, char error[static DB_ERROR_BYTES]) {
+    sqlite3_busy_timeout(db->handle, DB_BUSY_TIMEOUT_MS); /* before journal_mode, which takes locks */
+    sqlite3_extended_result_codes(db->handle, 1);
+    sqlite3_db_config(db->handle, SQLITE_DBCONFIG_LOOKASIDE, NULL, 512, 128);
+    sqlite3_db_config(db->handle, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
+    sqlite3_db_config(db->handle, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
+    char sql[256];
+    snprintf(sql, sizeof sql,
+             "PRAGMA cache_size = -%d; PRAGMA mmap_size = 0; PRAGMA foreign_keys = ON; "
+             "PRAGMA temp_store = MEMORY; PRAGMA synchronous = %s",
+             CACHE_KIB, sync == DB_SYNC_FULL ? "FULL" : "NORMAL");
+    if (!execute(db->handle, sql, error)) {
+        return false;
+    }
+    if (db->mode == DB_READ) {
+        /* only the writer checkpoints: SQLite before 3.51.3 can lose pages when two do at once */
+        sqlite3_db_config(db->handle, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
+        return true;
+    }
+    if (!execute(db->handle, "PRAGMA journal_mode = WAL; PRAGMA secure_delete = OFF", error)) {
+        return false;
+    }
+    sqlite3_wal_autocheckpoint(db->handle, 0); /* never inside a commit: the worker chooses when */
+    sqlite3_wal_hook(db->handle, wal_written, db);
+    return true;
+}
+
+struct db *db_open(const char *path, enum db_mode mode, enum db_sync sync,
+                   char error[static DB_ERROR_BYTES]) {
+    library_setup();
+    struct db *db = calloc(1, sizeof *db);
+    if (db == NULL) {
+        abort();
+    }
+    db->mode = mode;
+    int flags = SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_PRIVATECACHE |
+                (mode == DB_READ ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE);
+    int code = sqlite3_open_v2(path, &db->handle, flags, NULL);
+    if (code != SQLITE_OK) {
+        if (access(path, F_OK) != 0 && errno == ENOENT) {
+            snprintf(error, DB_ERROR_BYTES,
+                     "there is no database at %s: make one with 'larder init --db %s'", path, path);
+        } else {
+            snprintf(error, DB_ERROR_BYTES, "cannot open %s: %s", path, sqlite3_errstr(code));
+        }
+        db_close(db);
+        return NULL;
+    }
+    sqlite3_busy_timeout(db->handle, DB_BUSY_TIMEOUT_MS);
+    if (!is_ours(db->handle, path, error) || !configure(db, sync, error)) {
+        db_close(db);
+        return NULL;
+    }
+    db->begin = mode == DB_READ ? db_statement(db, "BEGIN") : db_statement(db, "BEGIN IMMEDIATE");
+    db->commit = db_statement(db, "COMMIT");
+    db->rollback = db_statement(db, "ROLLBACK");
+    db->savepoint = db_statement(db, "SAVEPOINT request");
+    db->release = db_statement(db, "RELEASE request");
+    db->undo = db_statement(db, "ROLLBACK TO request");
+    db_reset_statements(db);
+    return db;
+}
+
+void db_close(struct db *db) {
+    if (db == NULL) {
+        return;
+    }
+    for (size_t i = 0; i < SLOTS; i++) {
+        if (db->slots[i] != NULL) {
+            sqlite3_finalize(db->slots[i]->prepared);
+            free(db->slots[i]->annotation);
+            free(db->slots[i]);
+        }
+    }
+    sqlite3_close(db->handle);
+    free(db);
+}
+
+static bool fill(sqlite3 *handle, const char *schema, const char *demo,
+                 char error[static DB_ERROR_BYTES]) {
+    char mark[128];
+    snprintf(mark, sizeof mark, "PRAGMA application_id = %d; PRAGMA user_version = %d",
+             SCHEMA_APPLICATION_ID, SCHEMA_VERSION);
+    return execute(handle, "PRAGMA journal_mode = WAL; PRAGMA foreign_keys = ON; BEGIN", error) &&
+           execute(handle, schema, error) && (demo == NULL || execute(handle, demo, error)) &&
+           execute(handle, mark, error) && execute(handle, "COMMIT", error);
+}
+
+bool db_create(const char *path, const char *schema, const char *demo,
+               char error[static DB_ERROR_BYTES]) {
+    library_setup();
+    char draft[PATH_MAX];
+    if (snprintf(draft, sizeof draft, "%s.new-%ld", path, (long)getpid()) >= (int)sizeof draft) {
+        snprintf(error, DB_ERROR_BYTES, "the path of the database is too long");
+        return false;
+    }
+    if (access(path, F_OK) == 0) {
+        snprintf(error, DB_ERROR_BYTES, "%s exists already and was not changed", path);
+        return false;
+    }
+    sqlite3 *handle = NULL;
+    int code = sqlite3_open_v2(draft, &handle,
+                               SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX |
+                                   SQLITE_OPEN_EXCLUSIVE,
+                               NULL);
+    bool created = false;
+    if (code != SQLITE_OK) {
+        snprintf(error, DB_ERROR_BYTES, "cannot create %s: %s", path,
+                 strerror(sqlite3_system_errno(handle)));
+    } else {
+        created = fill(handle, schema, demo, error);
+    }
+    if (sqlite3_close(handle) != SQLITE_OK) {
+        created = false;
+    }
+    /* link() fails when somebody made the file meanwhile; rename() would replace it */
+    if (created && link(draft, path) != 0) {
+        snprintf(error, DB_ERROR_BYTES, "cannot create %s: %s", path, strerror(errno));
+        created = false;
+    }
+    unlink(draft);
+    return created;
+}
+
+static int complaints(sqlite3 *handle, const char *sql, bool one_column,
+                      void (*complain)(const char *sentence)) {
+    sqlite3_stmt *prepared = NULL;
+    int found = 0;
+    int code = sqlite3_prepare_v2(handle, sql, -1, &prepared, NULL);
+    while (code == SQLITE_OK && (code = sqlite3_step(prepared)) == SQLITE_ROW) {
+        const char *first = (const char *)sqlite3_column_text(prepared, 0);
+        if (one_column && first != NULL && strcmp(first, "ok") == 0) {
+            code = SQLITE_OK;
+            continue;
+        }
+        char sentence[DB_ERROR_BYTES];
+        if (one_column) {
+            snprintf(sentence, sizeof sentence, "%s", first == NULL ? "?" : first);
+        } else {
+            snprintf(sentence, sizeof sentence, "row %lld of %s refers to nothing",
+                     (long long)sqlite3_column_int64(prepared, 1), first == NULL ? "?" : first);
+        }
+        complain(sentence);
+        found++;
+        code = SQLITE_OK;
+    }
+    if (code != SQLITE_DONE && code != SQLITE_OK) {
+        complain(sqlite3_errmsg(handle));
+        found++;
+    }
+    sqlite3_finalize(prepared);
+    return found;
+}
+
+int db_check(struct db *db, void (*complain)(const char *sentence)) {
+    return complaints(db->handle, "PRAGMA integrity_check", true, complain) +
+           complaints(db->handle, "PRAGMA foreign_key_check", false, complain);
+}

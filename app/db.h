@@ -1,0 +1,136 @@
+/* db: the database, and the only door to it.
+ *
+ * What it is for: connections, transactions, and a cache of prepared statements with no way around
+ * it. A statement is asked for by its SQL literal; the first call prepares it, every later call finds
+ * it by the literal's address. There is no prepare and no finalize in this interface. db.c is the only
+ * file that includes sqlite3.h: another database would stand beside it behind this header.
+ *
+ * Ownership: a connection belongs to the process that opened it and must not cross a fork. Statements
+ * belong to the connection. Text handed to db_bind_text() is borrowed until db_reset_statements();
+ * text from db_text() is valid until the statement is stepped or reset.
+ *
+ * Failure: what a handler must decide on (a unique value taken, a reference to nothing) is a result of
+ * db_run(). Everything else (busy, disk full, damage) sticks to the connection: the statement yields no
+ * rows, db_failure() tells the worker, and the worker answers. A handler need not look.
+ *
+ * Blocking: every call may read or write the disk. A writer waits for another process's lock up to the
+ * busy time-out, a commit waits for the disk (synchronous FULL). */
+#ifndef LARDER_DB_H
+#define LARDER_DB_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "text.h"
+
+enum db_mode { DB_READ, DB_WRITE };
+enum db_sync { DB_SYNC_FULL, DB_SYNC_NORMAL };
+
+enum db_failure {
+    DB_FINE,
+    DB_BUSY,  /* another process held the lock longer than the busy time-out */
+    DB_FULL,  /* the disk is full */
+    DB_BROKEN /* anything else: input/output error, damage, a defect of ours; it has been logged */
+};
+
+/* What became of a statement that writes. */
+enum db_result {
+    DB_DONE,
+    DB_UNIQUE, /* a unique value exists already: nothing was written */
+    DB_REFERENCE, /* a foreign key points at nothing, or something still points here: nothing written */
+    DB_FAILED  /* see db_failure() */
+};
+
+enum { DB_BUSY_TIMEOUT_MS = 2000, DB_ERROR_BYTES = 256 };
+
+struct db;
+struct db_statement;
+
+/* The library's version and build, for `larder version`. Both end in NUL and live for ever. */
+const char *db_library_version(void);
+const char *db_library_source(void);
+/* The i-th compile-time option, NULL past the last. */
+const char *db_library_option(int i);
+
+/* Opens an existing database and checks that it is ours and of the schema version this program
+ * knows; never alters it. On failure returns NULL and leaves one sentence in error. */
+struct db *db_open(const char *path, enum db_mode mode, enum db_sync sync,
+                   char error[static DB_ERROR_BYTES]);
+
+/* Creates a database at path and runs the scripts, in one transaction, then marks it as ours. An
+ * existing file is refused and left alone. Nothing is left at path on failure. */
+bool db_create(const char *path, const char *schema, const char *demo,
+               char error[static DB_ERROR_BYTES]);
+
+/* Integrity and foreign keys of the whole file. Calls complain for each fault; returns their number.
+ * Reads everything: minutes on a large file. */
+int db_check(struct db *db, void (*complain)(const char *sentence));
+
+/* Closes the connection. The last writer to close empties the WAL into the database file. */
+void db_close(struct db *db);
+
+/* A transaction: of a writer, BEGIN IMMEDIATE; of a reader, one snapshot. Returns false on failure. */
+bool db_begin(struct db *db);
+bool db_commit(struct db *db);
+void db_rollback(struct db *db);
+
+/* True between db_begin() and db_commit() or db_rollback(). An error such as a full disk can end a
+ * transaction early: then this turns false, and what was done in it is gone. */
+bool db_in_transaction(const struct db *db);
+
+/* One savepoint, not nested: what came after db_savepoint() is kept or undone alone. */
+bool db_savepoint(struct db *db);
+bool db_savepoint_keep(struct db *db);
+void db_savepoint_undo(struct db *db);
+
+/* The statement of an SQL literal, reset and with nothing bound. Never NULL: a literal that cannot
+ * be prepared gives a statement without rows and a sticky failure. */
+#define db_statement(db, sql) db_statement_cached((db), "" sql "", sizeof(sql) - 1)
+struct db_statement *db_statement_cached(struct db *db, const char *sql, size_t length);
+
+/* Binds to a parameter by its name with the colon. A name the statement does not have is a defect of
+ * ours (assert). A parameter not bound is NULL. */
+void db_bind_integer(struct db_statement *statement, const char *name, int64_t value);
+void db_bind_text(struct db_statement *statement, const char *name, struct text value);
+/* True when the statement has a parameter of that name. */
+bool db_has_parameter(struct db_statement *statement, const char *name);
+
+/* Steps to the next row. Returns false after the last one and on failure. */
+bool db_row(struct db_statement *statement);
+
+/* Runs a statement that returns no rows. */
+enum db_result db_run(struct db_statement *statement);
+
+/* The id of the row that the last INSERT made, and the number of rows the last statement changed. */
+int64_t db_inserted_id(const struct db *db);
+int64_t db_changes(const struct db *db);
+
+/* The current row's columns. */
+enum db_type { DB_NULL, DB_INTEGER, DB_TEXT };
+int db_columns(struct db_statement *statement);
+const char *db_column_name(struct db_statement *statement, int column);
+enum db_type db_column_type(struct db_statement *statement, int column);
+int64_t db_integer(struct db_statement *statement, int column);
+struct text db_text(struct db_statement *statement, int column);
+
+/* A place on the statement for what is derived from it once, such as a row's layout. Memory from
+ * malloc() there is freed with the statement. */
+void **db_annotation(struct db_statement *statement);
+
+/* Resets every statement used since the last call: the worker does so after each request. */
+void db_reset_statements(struct db *db);
+
+/* The sticky failure, and its end. */
+enum db_failure db_failure(const struct db *db);
+void db_clear_failure(struct db *db);
+
+/* Pages in the WAL that are not yet in the database file, as of the last commit of this connection,
+ * and the work of moving them there without waiting for readers. Only the writer checkpoints. */
+int db_wal_pages(const struct db *db);
+void db_checkpoint(struct db *db);
+
+/* Statements prepared so far: the cache holds them all. */
+int db_statements_prepared(const struct db *db);
+
+#endif

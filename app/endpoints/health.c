@@ -1,0 +1,35 @@
+#include "../db.h"
+#include "../schema.h"
+#include "../scoreboard.h"
+#include "endpoints.h"
+
+void health(const struct request *request, struct response *response) {
+    if (request_query(request, response, NULL, 0, NULL)) {
+        response->status = 200;
+        response->content_type = TEXT("text/plain");
+        buffer_append(&response->body, TEXT("ok"));
+    }
+}
+
+/* A database that cannot be read never comes as far as the answer: the worker gives 503. */
+void ready(const struct request *request, struct response *response) {
+    if (!request_query(request, response, NULL, 0, NULL)) {
+        return;
+    }
+    struct db_statement *statement = db_statement(
+        request->db, "SELECT (SELECT user_version FROM pragma_user_version),"
+                     "       (SELECT count(*) FROM (SELECT 1 FROM categories LIMIT 1))");
+    bool schema = db_row(statement) && db_integer(statement, 0) == SCHEMA_VERSION;
+    bool writer = scoreboard_has_writer(request->scoreboard);
+    if (schema && writer) {
+        response_json(response, 200);
+        buffer_append(&response->body, TEXT("{\"ready\":true"));
+    } else {
+        response_problem_open(response, 503, TEXT("a part of the service is not ready"));
+        buffer_append(&response->body, TEXT(",\"ready\":false"));
+    }
+    buffer_append(&response->body, TEXT(",\"database\":true,\"schema\":"));
+    buffer_append(&response->body, schema ? TEXT("true") : TEXT("false"));
+    buffer_append(&response->body, TEXT(",\"writer\":"));
+    buffer_append(&response->body, writer ? TEXT("true}") : TEXT("false}"));
+}

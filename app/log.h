@@ -1,0 +1,16 @@
+/* log: one line an event, to standard error.
+ *
+ *     larder[reader 1] W07 cannot accept a connection: Too many open files
+ *
+ * Every event has a code that stands in the source once: find the code, find the line. The codes are
+ * listed in docs/operations.md. A line leaves in one write, so lines of several processes do not mix. */
+#ifndef LARDER_LOG_H
+#define LARDER_LOG_H
+
+/* Sets what stands in the brackets, such as "reader 1". The string is not copied. */
+void log_identify(const char *who);
+
+/* Writes a line. Longer ones are cut at 1 KiB. errno is kept. */
+__attribute__((format(printf, 2, 3))) void log_event(const char *code, const char *format, ...);
+
+#endif

@@ -1,0 +1,116 @@
+/* larder: the command line. */
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "db.h"
+#include "schema.h"
+#include "settings.h"
+#include "supervisor.h"
+
+#ifndef LARDER_VERSION
+#error "LARDER_VERSION comes from the Makefile"
+#endif
+
+static int fail(const char *sentence) {
+    fprintf(stderr, "larder: %s\n", sentence);
+    return 1;
+}
+
+static int serve(const struct settings *settings) {
+    return supervisor_run(settings);
+}
+
+static int init(const struct settings *settings) {
+    char error[DB_ERROR_BYTES];
+    if (!db_create(settings->db, schema_sql, settings->demo ? schema_demo_sql : NULL, error)) {
+        return fail(error);
+    }
+    printf("created %s%s\n", settings->db, settings->demo ? " with the demo data" : "");
+    return 0;
+}
+
+static void complain(const char *sentence) {
+    printf("fault: %s\n", sentence);
+}
+
+static int check(const struct settings *settings) {
+    char error[DB_ERROR_BYTES];
+    struct db *db = db_open(settings->db, DB_READ, settings->sync, error);
+    if (db == NULL) {
+        return fail(error);
+    }
+    struct stat status = {0};
+    stat(settings->db, &status);
+    printf("database %s, %lld bytes, schema version %d\n", settings->db,
+           (long long)status.st_size, SCHEMA_VERSION);
+    printf("settings: %d readers, synchronous %s, run directory %s, socket mode %o, CORS origin %s\n",
+           settings->readers, settings->sync == DB_SYNC_FULL ? "full" : "normal",
+           settings->run_dir, (unsigned)settings->socket_mode,
+           settings->cors_origin == NULL ? "none" : settings->cors_origin);
+    int faults = db_check(db, complain);
+    db_close(db);
+    printf("integrity: %s\n", faults == 0 ? "ok" : "DAMAGED, restore a backup");
+    return faults == 0 ? 0 : 1;
+}
+
+static int version(const struct settings *settings) {
+    (void)settings;
+    printf("larder %s\nSQLite %s, %s\n", LARDER_VERSION, db_library_version(),
+           db_library_source());
+    for (int i = 0; db_library_option(i) != NULL; i++) {
+        printf("%s%s", i == 0 ? "built with " : " ", db_library_option(i));
+    }
+    printf("\n");
+    return 0;
+}
+
+static int help(const struct settings *settings);
+
+static const struct command {
+    const char *name, *help;
+    int (*run)(const struct settings *settings);
+} commands[] = {
+    {"serve", "serve the database to nginx; ends on SIGTERM or Ctrl-C", serve},
+    {"init", "create the database; with --demo, filled with demo data", init},
+    {"check", "check the database's integrity and schema, show the settings", check},
+    {"version", "print the versions of larder and SQLite", version},
+    {"help", "print this", help},
+};
+
+enum { COMMANDS = sizeof commands / sizeof *commands };
+
+static int help(const struct settings *settings) {
+    (void)settings;
+    printf("larder: a small CRUD API over SQLite, behind nginx\n\nusage: larder COMMAND "
+           "[OPTION...]\n\ncommands:\n");
+    for (int i = 0; i < COMMANDS; i++) {
+        printf("  %-24s %s\n", commands[i].name, commands[i].help);
+    }
+    printf("\noptions, or environment variables, and what holds without them:\n");
+    settings_help(stdout);
+    return 0;
+}
+
+int main(int argc, char **argv) {
+    char error[DB_ERROR_BYTES];
+    struct settings settings;
+    const char *name = argc < 2 ? "" : argv[1];
+    if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0) {
+        name = "help";
+    } else if (strcmp(name, "--version") == 0) {
+        name = "version";
+    }
+    for (int i = 0; i < COMMANDS; i++) {
+        if (strcmp(name, commands[i].name) == 0) {
+            if (!settings_read(&settings, argc - 1, argv + 1, error, sizeof error)) {
+                fail(error);
+                return 2;
+            }
+            return commands[i].run(&settings);
+        }
+    }
+    fprintf(stderr, "larder: %s%s%s: see 'larder help'\n", argc < 2 ? "a command is missing" : "'",
+            name, argc < 2 ? "" : "' is not a command");
+    return 2;
+}

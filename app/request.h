@@ -1,0 +1,72 @@
+/* request: one HTTP request as the web server hands it over, and its path, query and identifiers.
+ *
+ * Everything in a request is borrowed: from the connection's parameters until the answer has been
+ * sent, or from the arena. Nothing here blocks except request_receive(), which reads the body. */
+#ifndef LARDER_REQUEST_H
+#define LARDER_REQUEST_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "arena.h"
+#include "fastcgi.h"
+#include "text.h"
+
+/* RFC 9110 section 9; METHOD_OTHER is well-formed and unknown here. */
+enum method {
+    METHOD_GET,
+    METHOD_HEAD,
+    METHOD_OPTIONS,
+    METHOD_POST,
+    METHOD_PUT,
+    METHOD_PATCH,
+    METHOD_DELETE,
+    METHOD_OTHER,
+};
+
+enum { BODY_LIMIT_BYTES = 1024 * 1024, PATH_SEGMENTS = 8 };
+
+enum body_state { BODY_WHOLE, BODY_CUT_OFF, BODY_TOO_LARGE };
+
+struct db;
+struct scoreboard;
+
+struct request {
+    enum method method;
+    struct text prefix; /* SCRIPT_NAME: where the service hangs, "" or such as "/shop" */
+    struct text query;  /* behind the '?', still encoded */
+    struct text segments[PATH_SEGMENTS]; /* of the path below the prefix, decoded */
+    int segment_count;  /* -1: the path cannot be one of ours */
+    int64_t id;         /* the {id} of the route */
+
+    struct text content_type, if_match, if_none_match, origin;
+    struct text request_id; /* X-Request-Id, made by the web server if not by the client */
+    struct text body;
+    enum body_state body_state;
+
+    struct arena *arena;
+    struct db *db;
+    const struct scoreboard *scoreboard;
+    struct text now; /* when the batch began, RFC 3339 UTC */
+};
+
+/* Reads one request from a readable connection into *request, which the caller has zeroed but for
+ * arena. Returns false when there is none (see fastcgi_receive()). */
+bool request_receive(struct request *request, struct fastcgi_connection *connection);
+
+/* A query parameter that a route accepts: a whole number from minimum to maximum. */
+struct parameter {
+    const char *name;
+    int64_t minimum, maximum, standard; /* standard: the value when it is not given */
+};
+
+enum { PARAMETERS = 8 };
+
+struct response;
+
+/* Reads the query into values, in the order of the table (at most PARAMETERS). An unknown, repeated
+ * or malformed parameter is answered with 400, and false returned. */
+bool request_query(const struct request *request, struct response *response,
+                   const struct parameter *table, int count, int64_t *values);
+
+#endif

@@ -1,0 +1,80 @@
+#include "routes.h"
+
+#include "endpoints/endpoints.h"
+
+/* The busiest first: they are compared in this order. */
+const struct route routes[] = {
+    {"/products/{id}", .handlers = {[METHOD_GET] = product_read, [METHOD_DELETE] = product_delete}},
+    {"/products", .handlers = {[METHOD_POST] = product_create}},
+    {"/categories/{id}", .handlers = {[METHOD_GET] = category_read}},
+    {"/categories", .handlers = {[METHOD_GET] = category_list}},
+    {"/health", .without_database = true, .handlers = {[METHOD_GET] = health}},
+    {"/ready", .handlers = {[METHOD_GET] = ready}},
+};
+
+const int routes_count = sizeof routes / sizeof *routes;
+
+static bool fits(const struct route *route, struct request *request) {
+    struct text pattern = text_from(route->path + 1);
+    struct text part;
+    int i = 0;
+    for (; text_split(&pattern, '/', &part); i++) {
+        if (i >= request->segment_count) {
+            return false;
+        }
+        if (text_equals(part, TEXT("{id}"))) {
+            if (!text_id(request->segments[i], &request->id)) {
+                return false;
+            }
+        } else if (!text_equals(part, request->segments[i])) {
+            return false;
+        }
+    }
+    return i == request->segment_count;
+}
+
+static void allow(const struct route *route, struct response *response) {
+    static const struct {
+        enum method method;
+        struct text names;
+    } order[] = {
+        {METHOD_GET, TEXT("GET, HEAD, ")}, {METHOD_POST, TEXT("POST, ")},
+        {METHOD_PUT, TEXT("PUT, ")},       {METHOD_PATCH, TEXT("PATCH, ")},
+        {METHOD_DELETE, TEXT("DELETE, ")},
+    };
+    struct buffer methods = {.arena = response->headers.arena};
+    for (size_t i = 0; i < sizeof order / sizeof *order; i++) {
+        if (route->handlers[order[i].method] != NULL) {
+            buffer_append(&methods, order[i].names);
+        }
+    }
+    buffer_append(&methods, TEXT("OPTIONS"));
+    response_header(response, TEXT("Allow"), buffer_text(&methods));
+}
+
+struct match routes_match(struct request *request, struct response *response) {
+    struct match match = {0};
+    for (int i = 0; i < routes_count; i++) {
+        if (fits(&routes[i], request)) {
+            match.route = &routes[i];
+            break;
+        }
+    }
+    if (match.route == NULL) {
+        response_problem(response, 404, "there is nothing at this address");
+        return match;
+    }
+    enum method method = request->method == METHOD_HEAD ? METHOD_GET : request->method;
+    match.lane = method == METHOD_GET ? LANE_READ : LANE_WRITE;
+    match.handler = method == METHOD_OTHER ? NULL : match.route->handlers[method];
+    if (match.handler != NULL) {
+        return match;
+    }
+    if (method == METHOD_OPTIONS) {
+        response_empty(response, 204);
+    } else {
+        response_problem(response, 405, "this address does not know the method; see Allow");
+    }
+    allow(match.route, response);
+    return match;
+}

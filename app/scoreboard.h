@@ -1,0 +1,38 @@
+/* scoreboard: what the processes know of each other, in memory they share.
+ *
+ * The supervisor makes it before it forks. Each worker writes its own slot with plain atomic stores, anyone
+ * reads; there is no lock. Slot 0 is the writer's. */
+#ifndef LARDER_SCOREBOARD_H
+#define LARDER_SCOREBOARD_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { SCOREBOARD_SLOTS = 65 /* one writer, up to 64 readers */ };
+
+struct scoreboard_slot {
+    _Atomic bool serving; /* set by the worker when it takes requests, cleared when it has ended */
+    _Atomic uint64_t requests;
+    _Atomic uint64_t batches;
+};
+
+struct scoreboard {
+    _Atomic bool stopping; /* set by the supervisor: the whole service ends */
+    struct scoreboard_slot slots[SCOREBOARD_SLOTS];
+};
+
+/* Maps a zeroed scoreboard that children inherit. NULL with errno set on failure. */
+struct scoreboard *scoreboard_create(void);
+
+static inline bool scoreboard_has_writer(const struct scoreboard *scoreboard) {
+    return atomic_load_explicit(&scoreboard->slots[0].serving, memory_order_relaxed);
+}
+
+/* Adds to a counter that only this process writes. */
+static inline void scoreboard_add(_Atomic uint64_t *counter, uint64_t amount) {
+    uint64_t value = atomic_load_explicit(counter, memory_order_relaxed);
+    atomic_store_explicit(counter, value + amount, memory_order_relaxed);
+}
+
+#endif

@@ -1,0 +1,183 @@
+#define _GNU_SOURCE
+#include "settings.h"
+
+#include <sched.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "scoreboard.h"
+#include "text.h"
+
+/* ---- values: each returns false when the text is not one ---------------------------------------- */
+
+static bool read_db(struct settings *settings, const char *value) {
+    settings->db = value;
+    return value[0] != '\0';
+}
+
+static bool read_run_dir(struct settings *settings, const char *value) {
+    settings->run_dir = value;
+    return value[0] != '\0';
+}
+
+static bool read_readers(struct settings *settings, const char *value) {
+    int64_t readers = 0;
+    if (!text_integer(text_from(value), 0, SCOREBOARD_SLOTS - 1, &readers)) {
+        return false;
+    }
+    settings->readers = (int)readers;
+    return true;
+}
+
+static bool read_sync(struct settings *settings, const char *value) {
+    if (strcmp(value, "full") == 0 || strcmp(value, "FULL") == 0) {
+        settings->sync = DB_SYNC_FULL;
+        return true;
+    }
+    settings->sync = DB_SYNC_NORMAL;
+    return strcmp(value, "normal") == 0 || strcmp(value, "NORMAL") == 0;
+}
+
+static bool read_socket_mode(struct settings *settings, const char *value) {
+    mode_t mode = 0;
+    for (const char *c = value; *c != '\0'; c++) {
+        if (*c < '0' || *c > '7' || mode > 0777) {
+            return false;
+        }
+        mode = mode * 8 + (mode_t)(*c - '0');
+    }
+    settings->socket_mode = mode;
+    return mode > 0 && mode <= 0777;
+}
+
+static bool read_cors_origin(struct settings *settings, const char *value) {
+    settings->cors_origin = value[0] == '\0' ? NULL : value;
+    for (const char *c = value; *c != '\0'; c++) {
+        if (*c <= ' ' || *c > '~') {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* ---- the table ---------------------------------------------------------------------------------- */
+
+static const struct option {
+    const char *flag, *variable, *argument, *rule, *help;
+    bool (*read)(struct settings *settings, const char *value);
+} options[] = {
+    {"--db", "LARDER_DB", "PATH", "a path", "the database file (larder.db)", read_db},
+    {"--run-dir", "LARDER_RUN_DIR", "DIR", "a path",
+     "where read.sock and write.sock are made (/run/larder)", read_run_dir},
+    {"--readers", "LARDER_READERS", "N", "a number from 0 to 64",
+     "reading processes; 0: one process serves all (half the processors)", read_readers},
+    {"--sync", "LARDER_SYNC", "full|normal", "full or normal",
+     "full: a write that was answered survives a power cut; normal: it may not (full)",
+     read_sync},
+    {"--socket-mode", "LARDER_SOCKET_MODE", "MODE", "an octal mode such as 660",
+     "who may connect to the sockets (660)", read_socket_mode},
+    {"--cors-origin", "LARDER_CORS_ORIGIN", "ORIGIN", "an origin such as https://example.org, or *",
+     "the web origin whose pages may call the service (none)", read_cors_origin},
+};
+
+enum { OPTIONS = sizeof options / sizeof *options };
+
+void settings_help(FILE *out) {
+    for (int i = 0; i < OPTIONS; i++) {
+        char left[64];
+        snprintf(left, sizeof left, "%s %s", options[i].flag, options[i].argument);
+        fprintf(out, "  %-24s %-20s %s\n", left, options[i].variable, options[i].help);
+    }
+}
+
+static bool use(const struct option *option, struct settings *settings, const char *name,
+                const char *value, char *error, size_t error_size) {
+    if (!option->read(settings, value)) {
+        snprintf(error, error_size, "%s must be %s, not '%s'", name, option->rule, value);
+        return false;
+    }
+    return true;
+}
+
+bool settings_read(struct settings *settings, int argc, char **argv, char *error,
+                   size_t error_size) {
+    *settings = (struct settings){
+        .db = "larder.db",
+        .run_dir = "/run/larder",
+        .readers = settings_default_readers(),
+        .sync = DB_SYNC_FULL,
+        .socket_mode = 0660,
+    };
+    for (int i = 0; i < OPTIONS; i++) {
+        const char *value = getenv(options[i].variable);
+        if (value != NULL &&
+            !use(&options[i], settings, options[i].variable, value, error, error_size)) {
+            return false;
+        }
+    }
+    for (int i = 1; i < argc; i++) {
+        size_t length = strcspn(argv[i], "=");
+        const struct option *option = NULL;
+        for (int k = 0; k < OPTIONS; k++) {
+            if (strlen(options[k].flag) == length &&
+                strncmp(options[k].flag, argv[i], length) == 0) {
+                option = &options[k];
+            }
+        }
+        if (option == NULL) {
+            if (strcmp(argv[i], "--demo") == 0) {
+                settings->demo = true;
+                continue;
+            }
+            snprintf(error, error_size, "'%s' is not an option: see 'larder help'", argv[i]);
+            return false;
+        }
+        const char *value = argv[i][length] == '=' ? argv[i] + length + 1 : argv[++i];
+        if (value == NULL) {
+            snprintf(error, error_size, "%s needs a value: %s", option->flag, option->rule);
+            return false;
+        }
+        if (!use(option, settings, option->flag, value, error, error_size)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* ---- processors --------------------------------------------------------------------------------- */
+
+/* Reads up to two whole numbers from a small file; "max" counts as none. */
+static int read_numbers(const char *path, long *first, long *second) {
+    FILE *file = fopen(path, "re");
+    if (file == NULL) {
+        return 0;
+    }
+    int count = fscanf(file, "%ld %ld", first, second);
+    fclose(file);
+    return count;
+}
+
+/* Processors that the control group's quota is worth, rounded up; 0 without a quota. */
+static int quota(void) {
+    long microseconds = 0;
+    long period = 0;
+    bool found = read_numbers("/sys/fs/cgroup/cpu.max", &microseconds, &period) == 2 ||
+                 (read_numbers("/sys/fs/cgroup/cpu/cpu.cfs_quota_us", &microseconds, &period) == 1 &&
+                  read_numbers("/sys/fs/cgroup/cpu/cpu.cfs_period_us", &period, &period) >= 1);
+    if (!found || microseconds <= 0 || period <= 0) {
+        return 0;
+    }
+    return (int)((microseconds + period - 1) / period);
+}
+
+int settings_default_readers(void) {
+    cpu_set_t set;
+    int processors = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
+    int limit = quota();
+    if (limit > 0 && limit < processors) {
+        processors = limit;
+    }
+    int readers = (processors + 1) / 2;
+    return readers < SCOREBOARD_SLOTS - 1 ? readers : SCOREBOARD_SLOTS - 1;
+}

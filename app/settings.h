@@ -1,0 +1,36 @@
+/* settings: the command line's options, each with an environment variable for containers.
+ *
+ * An option beats its variable, which beats the default. There is no configuration file. Values are
+ * borrowed from argv and the environment. */
+#ifndef LARDER_SETTINGS_H
+#define LARDER_SETTINGS_H
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <sys/types.h>
+
+#include "db.h"
+
+struct settings {
+    const char *db;      /* path of the database file */
+    const char *run_dir; /* directory of the sockets */
+    int readers;         /* processes; 0: the writer serves the reads too */
+    enum db_sync sync;
+    mode_t socket_mode;
+    const char *cors_origin; /* NULL: no cross-origin answers */
+    bool demo;
+};
+
+/* Fills in defaults and environment, then reads argv[1] and on. Returns false with one sentence in error
+ * when something is not an option or has a wrong value. */
+bool settings_read(struct settings *settings, int argc, char **argv, char *error,
+                   size_t error_size);
+
+/* Writes the table of options, for `larder help`. */
+void settings_help(FILE *out);
+
+/* Readers that suit this machine: half of the processors that the container's CPU quota or the
+ * affinity mask leaves, rounded up. */
+int settings_default_readers(void);
+
+#endif

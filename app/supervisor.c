@@ -1,0 +1,342 @@
+#define _GNU_SOURCE
+#include "supervisor.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <sys/vfs.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "log.h"
+#include "worker.h"
+
+enum {
+    BACKLOG = 4096, /* a full queue on a unix socket is an instant 502 */
+    DRAIN_MS = 10000,
+    HEALTHY_MS = 1000, /* a worker that lived this long starts again at once */
+    BACKOFF_FIRST_MS = 50,
+    BACKOFF_LAST_MS = 800,
+    NFS_MAGIC = 0x6969,
+    SMB_MAGIC = 0xFF534D42,
+};
+
+enum socket_lane { READ_SOCKET, WRITE_SOCKET, SOCKETS };
+
+struct child {
+    pid_t pid; /* 0: none is running */
+    int64_t started_ms;
+    int64_t restart_at_ms; /* when pid is 0 */
+    int backoff_ms;
+    char name[24];
+};
+
+struct supervisor {
+    const struct settings *settings;
+    struct scoreboard *scoreboard;
+    int lock;
+    int sockets[SOCKETS];
+    char paths[SOCKETS][sizeof(((struct sockaddr_un *)0)->sun_path)];
+    struct child children[SCOREBOARD_SLOTS];
+    int count;
+};
+
+static int64_t now_ms(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+/* ---- start -------------------------------------------------------------------------------------- */
+
+__attribute__((format(printf, 1, 2))) static bool refuse(const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    fputs("larder: ", stderr);
+    vfprintf(stderr, format, arguments);
+    fputc('\n', stderr);
+    va_end(arguments);
+    return false;
+}
+
+/* The lock belongs to the open file: it lasts until the supervisor and the writer, who inherits it,
+ * have both ended. */
+static bool lock_database(struct supervisor *supervisor) {
+    char path[PATH_MAX];
+    char real[PATH_MAX];
+    const char *db = supervisor->settings->db;
+    if (realpath(db, real) == NULL) {
+        return refuse("there is no database at %s: make one with 'larder init --db %s'", db, db);
+    }
+    if (snprintf(path, sizeof path, "%s.lock", real) >= (int)sizeof path) {
+        return refuse("the path of the database is too long");
+    }
+    supervisor->lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    if (supervisor->lock < 0) {
+        return refuse("cannot open %s: %s; its directory must be writable", path, strerror(errno));
+    }
+    if (flock(supervisor->lock, LOCK_EX | LOCK_NB) != 0) {
+        return refuse("another larder serves %s: stop it first", db);
+    }
+    return true;
+}
+
+static bool check_database(const struct settings *settings) {
+    char error[DB_ERROR_BYTES];
+    struct statfs file_system;
+    if (statfs(settings->db, &file_system) == 0 &&
+        ((unsigned long)file_system.f_type == NFS_MAGIC ||
+         (unsigned long)file_system.f_type == SMB_MAGIC)) {
+        return refuse("%s is on a network file system, where the write-ahead log cannot work: put "
+                      "the database on a local disk",
+                      settings->db);
+    }
+    struct db *db = db_open(settings->db, DB_WRITE, settings->sync, error);
+    if (db == NULL) {
+        return refuse("%s", error);
+    }
+    db_close(db); /* before any fork: a connection must not cross one */
+    return true;
+}
+
+static bool listen_on(struct supervisor *supervisor, enum socket_lane lane, const char *name) {
+    const struct settings *settings = supervisor->settings;
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    char *path = supervisor->paths[lane];
+    int length = snprintf(path, sizeof address.sun_path, "%s/%s", settings->run_dir, name);
+    if (length >= (int)sizeof address.sun_path) {
+        path[0] = '\0';
+        return refuse("--run-dir %s is too long for a socket: the whole path may have %zu bytes",
+                      settings->run_dir, sizeof address.sun_path - 1);
+    }
+    memcpy(address.sun_path, path, (size_t)length + 1);
+    unlink(path); /* of a larder that was killed: this database's lock is ours */
+    int descriptor = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (descriptor < 0 || bind(descriptor, (struct sockaddr *)&address, sizeof address) != 0 ||
+        chmod(path, settings->socket_mode) != 0 || listen(descriptor, BACKLOG) != 0) {
+        return refuse("cannot make the socket %s: %s", path, strerror(errno));
+    }
+    supervisor->sockets[lane] = descriptor;
+    return true;
+}
+
+static bool make_run_dir(const char *path) {
+    if (mkdir(path, 0755) != 0 && errno != EEXIST) {
+        return refuse("cannot make the directory %s: %s; give another --run-dir", path,
+                      strerror(errno));
+    }
+    return true;
+}
+
+static bool start(struct supervisor *supervisor) {
+    supervisor->count = 1 + supervisor->settings->readers;
+    if (!lock_database(supervisor) || !check_database(supervisor->settings) ||
+        !make_run_dir(supervisor->settings->run_dir) ||
+        !listen_on(supervisor, READ_SOCKET, "read.sock") ||
+        !listen_on(supervisor, WRITE_SOCKET, "write.sock")) {
+        return false;
+    }
+    supervisor->scoreboard = scoreboard_create();
+    if (supervisor->scoreboard == NULL) {
+        return refuse("out of memory");
+    }
+    return true;
+}
+
+/* ---- children ----------------------------------------------------------------------------------- */
+
+static _Noreturn void run_child(struct supervisor *supervisor, int i, pid_t parent) {
+    bool writer = i == 0;
+    bool alone = supervisor->settings->readers == 0;
+    prctl(PR_SET_PDEATHSIG, SIGTERM);
+    if (getppid() != parent) {
+        _exit(1); /* the supervisor died before the line above */
+    }
+    signal(SIGINT, SIG_IGN); /* Ctrl-C reaches the whole group: the supervisor passes it on */
+    char title[40];
+    snprintf(title, sizeof title, "larder-%s", supervisor->children[i].name);
+    prctl(PR_SET_NAME, title);
+    log_identify(supervisor->children[i].name);
+    sigset_t signals;
+    sigemptyset(&signals);
+    sigaddset(&signals, SIGTERM);
+    sigprocmask(SIG_SETMASK, &signals, NULL);
+    struct worker_job job = {
+        .settings = supervisor->settings,
+        .scoreboard = supervisor->scoreboard,
+        .slot = i,
+        .lanes = (writer ? LANE_WRITE : 0U) | (!writer || alone ? LANE_READ : 0U),
+        .listeners = {!writer || alone ? supervisor->sockets[READ_SOCKET] : -1,
+                      writer ? supervisor->sockets[WRITE_SOCKET] : -1},
+    };
+    if (!writer) {
+        close(supervisor->lock);
+    }
+    int status = worker_run(&job);
+    exit(status);
+}
+
+static void spawn(struct supervisor *supervisor, int i) {
+    struct child *child = &supervisor->children[i];
+    pid_t parent = getpid();
+    child->started_ms = now_ms();
+    pid_t pid = fork();
+    if (pid == 0) {
+        run_child(supervisor, i, parent);
+    }
+    if (pid < 0) {
+        log_event("S01", "cannot start %s: %s", child->name, strerror(errno));
+        child->restart_at_ms = now_ms() + BACKOFF_LAST_MS;
+        return;
+    }
+    child->pid = pid;
+}
+
+static void bury(struct supervisor *supervisor, pid_t pid, int status) {
+    for (int i = 0; i < supervisor->count; i++) {
+        struct child *child = &supervisor->children[i];
+        if (child->pid != pid) {
+            continue;
+        }
+        child->pid = 0;
+        atomic_store(&supervisor->scoreboard->slots[i].serving, false);
+        if (atomic_load(&supervisor->scoreboard->stopping)) {
+            return;
+        }
+        if (now_ms() - child->started_ms >= HEALTHY_MS) {
+            child->backoff_ms = 0;
+        }
+        child->restart_at_ms = now_ms() + child->backoff_ms;
+        if (WIFSIGNALED(status)) {
+            log_event("S02", "%s was killed by signal %d and starts again in %d ms", child->name,
+                      WTERMSIG(status), child->backoff_ms);
+        } else {
+            log_event("S03", "%s ended with status %d and starts again in %d ms", child->name,
+                      WEXITSTATUS(status), child->backoff_ms);
+        }
+        int next = child->backoff_ms * 2;
+        child->backoff_ms = next < BACKOFF_FIRST_MS  ? BACKOFF_FIRST_MS
+                            : next > BACKOFF_LAST_MS ? BACKOFF_LAST_MS
+                                                     : next;
+        return;
+    }
+}
+
+static bool reap(struct supervisor *supervisor) {
+    int status = 0;
+    pid_t pid = 0;
+    while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
+        bury(supervisor, pid, status);
+    }
+    for (int i = 0; i < supervisor->count; i++) {
+        if (supervisor->children[i].pid != 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void signal_children(const struct supervisor *supervisor, int signal_number) {
+    for (int i = 0; i < supervisor->count; i++) {
+        if (supervisor->children[i].pid != 0) {
+            kill(supervisor->children[i].pid, signal_number);
+        }
+    }
+}
+
+/* Starts those whose time has come. Returns how long to wait for the next one, -1 for ever. */
+static int64_t start_due(struct supervisor *supervisor) {
+    int64_t wait_ms = -1;
+    for (int i = 0; i < supervisor->count; i++) {
+        struct child *child = &supervisor->children[i];
+        if (child->pid == 0 && child->restart_at_ms <= now_ms()) {
+            spawn(supervisor, i);
+        }
+        if (child->pid == 0) {
+            int64_t left = child->restart_at_ms - now_ms();
+            left = left < 1 ? 1 : left;
+            wait_ms = wait_ms < 0 || left < wait_ms ? left : wait_ms;
+        }
+    }
+    return wait_ms;
+}
+
+/* Waits for one of the blocked signals; returns its number, 0 when the time is over. */
+static int wait_signal(const sigset_t *signals, int64_t timeout_ms) {
+    struct timespec timeout = {.tv_sec = timeout_ms / 1000,
+                               .tv_nsec = timeout_ms % 1000 * 1000000};
+    int number = timeout_ms < 0 ? sigwaitinfo(signals, NULL)
+                                : sigtimedwait(signals, NULL, &timeout);
+    return number < 0 ? 0 : number;
+}
+
+/* ---- stop --------------------------------------------------------------------------------------- */
+
+static void drain(struct supervisor *supervisor, const sigset_t *signals) {
+    atomic_store(&supervisor->scoreboard->stopping, true);
+    for (int i = 0; i < SOCKETS; i++) {
+        unlink(supervisor->paths[i]);
+        shutdown(supervisor->sockets[i], SHUT_RDWR); /* new connections are refused from here on */
+    }
+    signal_children(supervisor, SIGTERM);
+    int64_t deadline = now_ms() + DRAIN_MS;
+    while (reap(supervisor)) {
+        int64_t left = deadline - now_ms();
+        if (left <= 0) {
+            log_event("S04", "a worker did not end within %d s and is killed", DRAIN_MS / 1000);
+            signal_children(supervisor, SIGKILL);
+            left = DRAIN_MS;
+            deadline = now_ms() + DRAIN_MS;
+        }
+        wait_signal(signals, left);
+    }
+    /* nobody else is left: closing empties the WAL into the database file */
+    check_database(supervisor->settings);
+}
+
+int supervisor_run(const struct settings *settings) {
+    static struct supervisor supervisor;
+    supervisor.settings = settings;
+    log_identify("supervisor");
+    if (!start(&supervisor)) {
+        return 1;
+    }
+    sigset_t signals;
+    sigemptyset(&signals);
+    sigaddset(&signals, SIGCHLD);
+    sigaddset(&signals, SIGTERM);
+    sigaddset(&signals, SIGINT);
+    sigprocmask(SIG_BLOCK, &signals, NULL);
+    for (int i = 0; i < supervisor.count; i++) {
+        if (i == 0) {
+            snprintf(supervisor.children[i].name, sizeof supervisor.children[i].name, "writer");
+        } else {
+            snprintf(supervisor.children[i].name, sizeof supervisor.children[i].name, "reader %d",
+                     i);
+        }
+    }
+    log_event("S05", "serves %s on %s with %d reader%s and one writer, pid %ld", settings->db,
+              settings->run_dir, settings->readers, settings->readers == 1 ? "" : "s",
+              (long)getpid());
+    for (;;) {
+        int number = wait_signal(&signals, start_due(&supervisor));
+        if (number == SIGTERM || number == SIGINT) {
+            break;
+        }
+        reap(&supervisor);
+    }
+    drain(&supervisor, &signals);
+    log_event("S06", "has stopped");
+    return 0;
+}

@@ -1,0 +1,378 @@
+#define _GNU_SOURCE
+#include "worker.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cors.h"
+#include "log.h"
+
+enum {
+    BATCH = 128,             /* requests a wake-up at the most: bounds memory and the wait of the first */
+    CHECKPOINT_IDLE_MS = 50, /* the writer has nothing to do: empty the WAL now */
+    CHECKPOINT_PAGES = 4000, /* or never idle: at 16 MiB of WAL, between two batches */
+    TIME_BYTES = sizeof "2026-11-30T22:00:00Z",
+};
+
+/* A connection that the web server keeps open, in the list of all. */
+struct client {
+    struct fastcgi_connection *connection;
+    struct client *previous, *next;
+};
+
+/* A request and its answer, from the wake-up to the commit. */
+struct exchange {
+    struct client *client;
+    struct request request;
+    struct response response;
+    bool in_transaction; /* the answer holds only if the commit does */
+};
+
+struct worker {
+    const struct worker_job *job;
+    struct db *db;
+    int epoll;
+    int signals; /* readable when SIGTERM has come */
+    bool stopping;
+    struct client *clients;
+    struct arena arena;
+    struct exchange batch[BATCH];
+    int count;
+    enum db_failure failure; /* of the batch's transaction: no request after it tries again */
+    time_t second;
+    char now[TIME_BYTES];
+};
+
+/* ---- connections -------------------------------------------------------------------------------- */
+
+static bool watch(struct worker *worker, int descriptor, void *subject, uint32_t events) {
+    struct epoll_event event = {.events = events, .data.ptr = subject};
+    return epoll_ctl(worker->epoll, EPOLL_CTL_ADD, descriptor, &event) == 0;
+}
+
+static bool watch_client(struct worker *worker, int descriptor) {
+    struct client *client = malloc(sizeof *client);
+    if (client == NULL) {
+        abort();
+    }
+    *client = (struct client){.connection = fastcgi_open(descriptor), .next = worker->clients};
+    if (client->next != NULL) {
+        client->next->previous = client;
+    }
+    worker->clients = client;
+    return watch(worker, descriptor, client, EPOLLIN);
+}
+
+static void drop_client(struct worker *worker, struct client *client) {
+    if (client->next != NULL) {
+        client->next->previous = client->previous;
+    }
+    *(client->previous != NULL ? &client->previous->next : &worker->clients) = client->next;
+    fastcgi_close(client->connection);
+    free(client);
+}
+
+static void unwatch(struct worker *worker, int listener) {
+    epoll_ctl(worker->epoll, EPOLL_CTL_DEL, listener, NULL);
+}
+
+/* Takes one connection of those that wait: the next wake-up, here or in another worker, takes the
+ * next. */
+static void accept_client(struct worker *worker, int listener) {
+    int descriptor = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
+    if (descriptor >= 0) {
+        if (!watch_client(worker, descriptor)) {
+            log_event("W02", "cannot watch a connection: %s", strerror(errno));
+            drop_client(worker, worker->clients);
+        }
+    } else if (errno == EAGAIN && worker->stopping) { /* it is shut down and its queue is empty */
+        unwatch(worker, listener);
+    } else if (errno != EAGAIN && errno != EINTR && errno != ECONNABORTED) {
+        log_event("W01", "cannot accept a connection: %s", strerror(errno));
+    }
+}
+
+static bool is_listener(const struct worker *worker, const void *subject, int *listener) {
+    for (int i = 0; i < WORKER_LISTENERS; i++) {
+        if (subject == &worker->job->listeners[i]) {
+            *listener = worker->job->listeners[i];
+            return true;
+        }
+    }
+    return false;
+}
+
+/* ---- one request -------------------------------------------------------------------------------- */
+
+static void answer_failure(struct response *response, enum db_failure failure) {
+    switch (failure) {
+    case DB_BUSY:
+        response_problem(response, 503, "the database is busy; try again");
+        break;
+    case DB_FULL:
+        response_problem(response, 507, "the disk is full; nothing was written");
+        break;
+    default:
+        response_problem(response, 500, "the database failed; nothing was written");
+    }
+}
+
+/* The transaction begins with the first request that needs it. */
+static bool ensure_transaction(struct worker *worker) {
+    if (worker->failure == DB_FINE && !db_in_transaction(worker->db) && !db_begin(worker->db)) {
+        worker->failure = db_failure(worker->db);
+        db_clear_failure(worker->db);
+    }
+    return worker->failure == DB_FINE;
+}
+
+/* An error such as a full disk can end the whole transaction: then every answer before it is void. */
+static void void_answers(struct worker *worker, enum db_failure failure) {
+    for (int i = 0; i < worker->count; i++) {
+        struct exchange *exchange = &worker->batch[i];
+        if (exchange->in_transaction && response_is_success(&exchange->response)) {
+            answer_failure(&exchange->response, failure);
+        }
+        exchange->in_transaction = false;
+    }
+}
+
+static void run_handler(struct worker *worker, struct exchange *exchange, handler *handle,
+                        bool writes) {
+    struct db *db = worker->db;
+    if (writes && !db_savepoint(db)) {
+        answer_failure(&exchange->response, db_failure(db));
+    } else {
+        handle(&exchange->request, &exchange->response);
+        db_reset_statements(db);
+        exchange->in_transaction = true;
+        if (db_failure(db) != DB_FINE) {
+            answer_failure(&exchange->response, db_failure(db));
+        }
+        if (writes && response_is_success(&exchange->response)) {
+            if (!db_savepoint_keep(db)) {
+                answer_failure(&exchange->response, db_failure(db));
+            }
+        } else if (writes) {
+            db_savepoint_undo(db);
+        }
+    }
+    enum db_failure failure = db_failure(db);
+    db_clear_failure(db);
+    if (!db_in_transaction(db)) {
+        void_answers(worker, failure);
+    }
+}
+
+static void serve(struct worker *worker, struct exchange *exchange) {
+    struct request *request = &exchange->request;
+    struct response *response = &exchange->response;
+    struct match match = routes_match(request, response);
+    if (match.handler == NULL) {
+        /* routes_match() has answered */
+    } else if ((worker->job->lanes & match.lane) == 0) {
+        log_event("W03", "request %.*s came to the wrong socket: GET, HEAD and OPTIONS belong to "
+                         "read.sock, the rest to write.sock; see nginx/larder.conf",
+                  (int)request->request_id.length, request->request_id.data);
+        response_problem(response, 421, "the web server sent this request to the wrong worker");
+    } else if (match.route->without_database) {
+        match.handler(request, response);
+    } else if (!ensure_transaction(worker)) {
+        answer_failure(response, worker->failure);
+    } else {
+        run_handler(worker, exchange, match.handler, match.lane == LANE_WRITE);
+    }
+    cors_apply(worker->job->settings->cors_origin, request, response);
+    if (response->status >= 500) {
+        log_event("W04", "request %.*s was answered with %d", (int)request->request_id.length,
+                  request->request_id.data, response->status);
+    }
+}
+
+/* ---- one batch ---------------------------------------------------------------------------------- */
+
+static void tell_time(struct worker *worker) {
+    time_t second = time(NULL);
+    if (second != worker->second) {
+        struct tm utc;
+        gmtime_r(&second, &utc);
+        strftime(worker->now, sizeof worker->now, "%Y-%m-%dT%H:%M:%SZ", &utc);
+        worker->second = second;
+    }
+}
+
+static void collect(struct worker *worker, const struct epoll_event *events, int ready) {
+    worker->count = 0;
+    worker->failure = DB_FINE;
+    tell_time(worker);
+    for (int i = 0; i < ready; i++) {
+        int listener = -1;
+        if (events[i].data.ptr == &worker->signals) {
+            begin_to_stop(worker);
+            continue;
+        }
+        if (is_listener(worker, events[i].data.ptr, &listener)) {
+            accept_client(worker, listener);
+            continue;
+        }
+        struct exchange *exchange = &worker->batch[worker->count];
+        exchange->client = events[i].data.ptr;
+        exchange->in_transaction = false;
+        exchange->request = (struct request){
+            .arena = &worker->arena,
+            .db = worker->db,
+            .scoreboard = worker->job->scoreboard,
+            .now = {.data = worker->now, .length = TIME_BYTES - 1},
+        };
+        if (request_receive(&exchange->request, exchange->client->connection)) {
+            response_start(&exchange->response, &worker->arena);
+            worker->count++;
+        } else {
+            drop_client(worker, exchange->client);
+        }
+    }
+}
+
+static void commit(struct worker *worker) {
+    if (db_in_transaction(worker->db) && !db_commit(worker->db)) {
+        enum db_failure failure = db_failure(worker->db);
+        log_event("W05", "a commit failed: no write of this batch of %d was carried out",
+                  worker->count);
+        db_clear_failure(worker->db);
+        void_answers(worker, failure);
+    }
+}
+
+static void send_answers(struct worker *worker) {
+    for (int i = 0; i < worker->count; i++) {
+        struct exchange *exchange = &worker->batch[i];
+        bool open = response_send(&exchange->response, exchange->client->connection,
+                                  exchange->request.method == METHOD_HEAD);
+        if (!open || worker->stopping) {
+            drop_client(worker, exchange->client);
+        }
+    }
+}
+
+/* From wake-up to answers: what this file is about. */
+static void serve_batch(struct worker *worker, const struct epoll_event *events, int ready) {
+    collect(worker, events, ready);
+    for (int i = 0; i < worker->count; i++) {
+        serve(worker, &worker->batch[i]);
+    }
+    commit(worker);
+    send_answers(worker);
+    arena_reset(&worker->arena);
+    if (worker->count > 0) {
+        struct scoreboard_slot *slot = &worker->job->scoreboard->slots[worker->job->slot];
+        scoreboard_add(&slot->requests, (uint64_t)worker->count);
+        scoreboard_add(&slot->batches, 1);
+    }
+    if (db_wal_pages(worker->db) >= CHECKPOINT_PAGES) {
+        db_checkpoint(worker->db);
+    }
+}
+
+/* ---- the loop ----------------------------------------------------------------------------------- */
+
+/* When all stop, the queue is answered to its end. When only this worker does, it takes no more: the
+ * queue is its successor's. */
+static void begin_to_stop(struct worker *worker) {
+    worker->stopping = true;
+    unwatch(worker, worker->signals);
+    for (int i = 0; i < WORKER_LISTENERS; i++) {
+        int listener = worker->job->listeners[i];
+        if (listener >= 0 && !atomic_load(&worker->job->scoreboard->stopping)) {
+            unwatch(worker, listener);
+        }
+    }
+}
+
+static void loop(struct worker *worker) {
+    struct epoll_event events[BATCH];
+    for (;;) {
+        /* draining: only what is there already; else until the next request */
+        int timeout = worker->stopping ? 0 : db_wal_pages(worker->db) > 0 ? CHECKPOINT_IDLE_MS : -1;
+        int ready = epoll_wait(worker->epoll, events, BATCH, timeout);
+        if (ready > 0) {
+            serve_batch(worker, events, ready);
+        } else if (ready == 0 && worker->stopping) {
+            return;
+        } else if (ready == 0) {
+            db_checkpoint(worker->db);
+        } else if (errno != EINTR) {
+            log_event("W06", "waiting for requests failed: %s", strerror(errno));
+            return;
+        }
+    }
+}
+
+static bool start(struct worker *worker) {
+    const struct worker_job *job = worker->job;
+    if (!fastcgi_setup()) {
+        log_event("W07", "libfcgi cannot start");
+        return false;
+    }
+    char error[DB_ERROR_BYTES];
+    worker->db = db_open(job->settings->db, (job->lanes & LANE_WRITE) != 0 ? DB_WRITE : DB_READ,
+                         job->settings->sync, error);
+    if (worker->db == NULL) {
+        log_event("W08", "%s", error);
+        return false;
+    }
+    sigset_t signals;
+    sigemptyset(&signals);
+    sigaddset(&signals, SIGTERM);
+    worker->signals = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
+    worker->epoll = epoll_create1(EPOLL_CLOEXEC);
+    if (!watch(worker, worker->signals, &worker->signals, EPOLLIN)) {
+        log_event("W09", "cannot wait for signals: %s", strerror(errno));
+        return false;
+    }
+    for (int i = 0; i < WORKER_LISTENERS; i++) {
+        /* exclusive: of several workers, one is woken for a new connection */
+        if (job->listeners[i] >= 0 && !watch(worker, job->listeners[i],
+                                             (void *)&job->listeners[i], EPOLLIN | EPOLLEXCLUSIVE)) {
+            log_event("W11", "cannot watch the sockets: %s", strerror(errno));
+            return false;
+        }
+    }
+    return true;
+}
+
+int worker_run(const struct worker_job *job) {
+    struct worker *worker = calloc(1, sizeof *worker);
+    if (worker == NULL) {
+        abort();
+    }
+    worker->job = job;
+    int status = 1;
+    struct scoreboard_slot *slot = &job->scoreboard->slots[job->slot];
+    if (start(worker)) {
+        atomic_store(&slot->serving, true);
+        loop(worker);
+        atomic_store(&slot->serving, false);
+        status = worker->stopping ? 0 : 1;
+        uint64_t requests = atomic_load(&slot->requests);
+        uint64_t batches = atomic_load(&slot->batches);
+        log_event("W10", "served %llu requests in %llu batches, %.1f a batch",
+                  (unsigned long long)requests, (unsigned long long)batches,
+                  batches == 0 ? 0.0 : (double)requests / (double)batches);
+    }
+    while (worker->clients != NULL) {
+        drop_client(worker, worker->clients);
+    }
+    db_close(worker->db);
+    close(worker->signals);
+    close(worker->epoll);
+    arena_destroy(&worker->arena);
+    free(worker);
+    return status;
+}

@@ -1,0 +1,78 @@
+#!/bin/sh
+# Usage: render.sh RUN_DIR ADDRESS:PORT [PREFIX]
+# Writes RUN_DIR/nginx/ so that `nginx -p RUN_DIR -c RUN_DIR/nginx/nginx.conf` works as any user.
+# PREFIX, such as /shop, serves everything below that path. CONNECTIONS in the environment replaces the
+# number of connections nginx may hold.
+set -eu
+LC_ALL=C  # lengths in bytes
+export LC_ALL
+
+fail() {
+    echo "render.sh: $1" >&2
+    exit 1
+}
+
+[ $# -eq 2 ] || [ $# -eq 3 ] || fail "usage: render.sh RUN_DIR ADDRESS:PORT [PREFIX]"
+run_dir=$1
+listen=$2
+prefix=${3:-}
+connections=${CONNECTIONS:-4096}
+
+case $run_dir in
+    '') fail "the run directory must not be empty." ;;
+    /*) ;;
+    *) run_dir=$(pwd)/$run_dir ;;
+esac
+# nginx would read these as quotes, variables or wildcards; sed would trip over the rest.
+case $run_dir in
+    *[[:cntrl:]]* | *[\"\'\\\$*?[\;{}\#\|\&]*)
+        fail "the run directory must hold no control characters and none of \" ' \\ \$ * ? [ ; { } # | &." ;;
+esac
+[ "${#run_dir}" -le 96 ] || fail "the run directory's path must have 96 bytes at most: a socket's has 107."
+case $listen in
+    *[!][0-9A-Za-z.:_-]*) fail "the address may hold letters, digits and . : _ - [ ] alone." ;;
+    '' | *[!0-9]) fail "the address must end in a port, such as 127.0.0.1:8080." ;;
+esac
+case $prefix in
+    '') ;;
+    *[!0-9A-Za-z._~/-]* | */ | *//* | */.*) fail "the prefix must be plain path segments, such as /shop." ;;
+    /*) ;;
+    *) fail "the prefix must start with a slash." ;;
+esac
+case $connections in
+    *[!0-9]* | 0* | ???????*) fail "CONNECTIONS must be a number from 1 to 999999." ;;
+esac
+
+mkdir -p -- "$run_dir/nginx"
+run_dir=$(cd -- "$run_dir" && pwd)
+source=$(cd -- "$(dirname -- "$0")" && pwd)
+
+# render FILE [SED_ARGUMENT...]: the file with the run directory put in.
+render() {
+    file=$1
+    shift
+    sed -e "s|/run/larder|$run_dir|g" "$@" "$source/$file"
+}
+
+set -- -e "s|listen 8080|listen $listen|" -e "s|worker_connections 4096|worker_connections $connections|" \
+    -e "s|8192;|$((connections + connections / 4 + 64));|"
+if [ -n "$prefix" ]; then
+    # Outside the prefix nginx would look for files.
+    set -- "$@" -e '/include larder.conf/a\
+        location / { return 404; }'
+fi
+{
+    # As root, nginx's default user could not reach sockets below a private home.
+    [ "$(id -u)" -ne 0 ] || echo "user root $(id -gn);"
+    render nginx.conf "$@"
+} >"$run_dir/nginx/nginx.conf"
+
+render larder-http.conf >"$run_dir/nginx/larder-http.conf"
+
+set --
+[ -z "$prefix" ] || set -- -e "s|location / |location $prefix/ |" -e "s|/larder:write|$prefix/larder:write|"
+render larder.conf "$@" >"$run_dir/nginx/larder.conf"
+
+set --
+[ -z "$prefix" ] || set -- -e "s|^# \(fastcgi_param SCRIPT_NAME\) .*|\1 $prefix;|"
+render fastcgi.conf "$@" >"$run_dir/nginx/fastcgi.conf"

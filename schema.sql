@@ -1,0 +1,22 @@
+-- The tables of Larder. Run by `larder init`, embedded in the program.
+-- AUTOINCREMENT: an id that was given once is never given again, also after its row is deleted.
+-- Times are text, RFC 3339 in UTC with seconds. Money is in cents.
+
+CREATE TABLE categories (
+    id   INTEGER PRIMARY KEY AUTOINCREMENT,
+    name TEXT NOT NULL UNIQUE
+) STRICT;
+
+CREATE TABLE products (
+    id          INTEGER PRIMARY KEY AUTOINCREMENT,
+    sku         TEXT NOT NULL UNIQUE,
+    name        TEXT NOT NULL,
+    price_cents INTEGER NOT NULL CHECK (price_cents >= 0),
+    stock       INTEGER NOT NULL CHECK (stock >= 0),
+    category_id INTEGER NOT NULL REFERENCES categories (id),
+    created_at  TEXT NOT NULL,
+    updated_at  TEXT NOT NULL
+) STRICT;
+
+-- serves the foreign key's check when a category is deleted, and lists by category in order of id
+CREATE INDEX products_by_category ON products (category_id);
