@@ -109,6 +109,19 @@ static bool is_listener(const struct worker *worker, const void *subject, int *l
     return false;
 }
 
+/* When all stop, the queue is answered to its end. When only this worker does, it takes no more: the
+ * queue is its successor's. */
+static void begin_to_stop(struct worker *worker) {
+    worker->stopping = true;
+    unwatch(worker, worker->signals);
+    for (int i = 0; i < WORKER_LISTENERS; i++) {
+        int listener = worker->job->listeners[i];
+        if (listener >= 0 && !atomic_load(&worker->job->scoreboard->stopping)) {
+            unwatch(worker, listener);
+        }
+    }
+}
+
 /* ---- one request -------------------------------------------------------------------------------- */
 
 static void answer_failure(struct response *response, enum db_failure failure) {
@@ -281,19 +294,6 @@ static void serve_batch(struct worker *worker, const struct epoll_event *events,
 }
 
 /* ---- the loop ----------------------------------------------------------------------------------- */
-
-/* When all stop, the queue is answered to its end. When only this worker does, it takes no more: the
- * queue is its successor's. */
-static void begin_to_stop(struct worker *worker) {
-    worker->stopping = true;
-    unwatch(worker, worker->signals);
-    for (int i = 0; i < WORKER_LISTENERS; i++) {
-        int listener = worker->job->listeners[i];
-        if (listener >= 0 && !atomic_load(&worker->job->scoreboard->stopping)) {
-            unwatch(worker, listener);
-        }
-    }
-}
 
 static void loop(struct worker *worker) {
     struct epoll_event events[BATCH];
