@@ -11,31 +11,121 @@ SYNC ?=
 CC = gcc
 BUILD = build
 
+# What is missing is installed: PROBE=PACKAGE, see tools/packages.sh.
+PACKAGES_BUILD = gcc=gcc stdlib.h=libc6-dev fcgiapp.h=libfcgi-dev sqlite3.h=libsqlite3-dev \
+                 json-c/json.h=libjson-c-dev
+PACKAGES_RUN = nginx=nginx
+PACKAGES_TEST = python3=python3 cmocka.h=libcmocka-dev clang=clang clang-tidy=clang-tidy \
+                clang-format=clang-format cppcheck=cppcheck shellcheck=shellcheck
+
 WARNINGS = -std=c17 -Wall -Wextra -Werror -Wshadow -Wmissing-prototypes -Wconversion \
            -Wstrict-prototypes -Wno-missing-field-initializers
-HARDENING = -D_FORTIFY_SOURCE=3 -fstack-protector-strong -fPIE -fstack-clash-protection
-DEFINES = -DLARDER_VERSION='"$(VERSION)"' -D_DEFAULT_SOURCE
-CFLAGS = -O2 -g $(HARDENING)
-LDFLAGS = -pie -Wl,-z,relro,-z,now
+DEFINES = -DLARDER_VERSION='"$(VERSION)"' -D_DEFAULT_SOURCE -I. -Iapp
+HARDENING = -D_FORTIFY_SOURCE=3 -fstack-protector-strong -fstack-clash-protection -fPIE
+LINK_HARDENING = -pie -Wl,-z,relro,-z,now
+RELEASE = -O2 -g $(HARDENING)
+SANITIZE = -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 LIBS = -lfcgi -lsqlite3 -ljson-c
 
 SOURCES = $(wildcard app/*.c app/endpoints/*.c)
-MODULES = $(filter-out app/main.c,$(SOURCES))
-HEADERS = $(wildcard app/*.h app/endpoints/*.h)
+HEADERS = $(wildcard app/*.h app/endpoints/*.h tests/unit/*.h)
+SCRIPTS = tools/packages.sh tools/run.sh tests/run.sh nginx/render.sh .ci/run
+UNITS = $(filter-out support,$(patsubst tests/unit/%.c,%,$(wildcard tests/unit/*.c)))
+C_FILES = $(SOURCES) $(wildcard tests/unit/*.c)
 
-objects = $(patsubst %.c,$(1)/%.o,$(2)) $(1)/app/schema.o
-compile = $(1) $(WARNINGS) $(DEFINES) $(2) -c -o $@ $<
+objects = $(patsubst %.c,$(BUILD)/$(1)/%.o,$(2)) $(BUILD)/$(1)/app/schema.o
+MODULES = $(filter-out app/main.c,$(SOURCES))
+
+.DEFAULT_GOAL = build
+
+.PHONY: run
+run: packages-run build ## serve the demo on http://localhost:8080 until Ctrl-C
+	@PORT='$(PORT)' DB='$(DB)' RUN_DIR='$(RUN_DIR)' \
+	  $(if $(READERS),LARDER_READERS='$(READERS)') $(if $(SYNC),LARDER_SYNC='$(SYNC)') tools/run.sh
 
 .PHONY: build
-build: $(BUILD)/larder ## build/larder
+build: packages-build ## build/larder
+	@$(MAKE) --no-print-directory $(BUILD)/larder
 
-$(BUILD)/larder: $(call objects,$(BUILD)/release,$(SOURCES))
-	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
+.PHONY: san
+san: packages-build ## build/san/larder, with AddressSanitizer and UndefinedBehaviorSanitizer
+	@$(MAKE) --no-print-directory $(BUILD)/san/larder
+
+$(BUILD)/larder: $(call objects,release,$(SOURCES))
+	$(CC) $(RELEASE) $(LINK_HARDENING) -o $@ $^ $(LIBS)
+
+$(BUILD)/san/larder: $(call objects,san,$(SOURCES))
+	$(CC) $(SANITIZE) -o $@ $^ $(LIBS)
 
 $(BUILD)/release/%.o: %.c $(HEADERS) Makefile
 	@mkdir -p $(@D)
-	$(call compile,$(CC),$(CFLAGS))
+	$(CC) $(WARNINGS) $(DEFINES) $(RELEASE) -c -o $@ $<
 
-$(BUILD)/release/%.o: %.S schema.sql app/demo.sql
+$(BUILD)/san/%.o: %.c $(HEADERS) Makefile
 	@mkdir -p $(@D)
-	$(CC) -c -I. -o $@ $<
+	$(CC) $(WARNINGS) $(DEFINES) $(SANITIZE) -c -o $@ $<
+
+$(BUILD)/release/%.o $(BUILD)/san/%.o: %.S schema.sql app/demo.sql
+	@mkdir -p $(@D)
+	$(CC) -I. -c -o $@ $<
+
+.PHONY: packages-build packages-run packages-test
+packages-build:
+	@CC=$(CC) tools/packages.sh $(PACKAGES_BUILD)
+packages-run:
+	@CC=$(CC) tools/packages.sh $(PACKAGES_BUILD) $(PACKAGES_RUN)
+packages-test:
+	@CC=$(CC) tools/packages.sh $(PACKAGES_BUILD) $(PACKAGES_RUN) $(PACKAGES_TEST)
+
+.PHONY: test
+test: packages-test ## all tests: lint, unit, contract, faults
+	@tests/run.sh
+
+.PHONY: unit
+unit: packages-test $(UNITS:%=$(BUILD)/unit/%) ## unit tests of each module, under the sanitizers
+	@total=0; bad=0; for unit in $(UNITS); do \
+	  $(BUILD)/unit/$$unit >$(BUILD)/unit/$$unit.log 2>&1; status=$$?; \
+	  n=$$(grep -c '\[       OK \]' $(BUILD)/unit/$$unit.log); total=$$((total + n)); \
+	  if [ $$status != 0 ]; then cat $(BUILD)/unit/$$unit.log; bad=$$((bad + 1)); fi; \
+	  echo "$$unit: $$n tests"; \
+	done; echo "$$total passed, $$bad failed"; [ $$bad = 0 ]
+
+$(BUILD)/unit/%: $(BUILD)/san/tests/unit/%.o $(BUILD)/san/tests/unit/support.o $(call objects,san,$(MODULES))
+	@mkdir -p $(@D)
+	$(CC) $(SANITIZE) -o $@ $^ $(LIBS) -lcmocka
+
+.PHONY: contract
+contract: packages-test build ## the HTTP contract through nginx, on a service of its own
+	@python3 tests/harness.py python3 tests/contract.py '{URL}'
+
+.PHONY: faults
+faults: packages-test build ## crashes, full disks, locks, starts and stops, with real processes
+	@python3 tests/faults/run.py
+
+.PHONY: help
+help: ## this list
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sort | sed 's/:.*## /\t/' | expand -t 16
+	@echo
+	@echo "Variables of run: PORT ($(PORT)), DB ($(DB)), RUN_DIR ($(RUN_DIR)), READERS, SYNC (full or normal)"
+
+.PHONY: lint lint-clang lint-tidy lint-cppcheck lint-shell lint-format
+lint: packages-test lint-clang lint-tidy lint-cppcheck lint-shell lint-format ## all static checks
+lint-clang:
+	@clang $(WARNINGS) $(DEFINES) -fsyntax-only $(C_FILES)
+lint-tidy:
+	@clang-tidy --quiet $(C_FILES) -- -std=c17 $(DEFINES) 2>/dev/null
+lint-cppcheck:
+	@cppcheck --quiet --std=c11 --enable=warning,performance,portability --inline-suppr \
+	  --error-exitcode=1 --suppress=missingIncludeSystem $(DEFINES) $(SOURCES)
+lint-shell:
+	@shellcheck $(SCRIPTS)
+lint-format:
+	@clang-format --dry-run -Werror $(C_FILES) $(HEADERS)
+
+.PHONY: format
+format: ## lay out the C files with clang-format
+	@clang-format -i $(C_FILES) $(HEADERS)
+
+.PHONY: clean
+clean: ## delete what was built (the database in var stays)
+	@rm -rf $(BUILD)

@@ -81,7 +81,7 @@ void *arena_grow(struct arena *arena, void *memory, size_t old_size, size_t new_
         return memory;
     }
     void *copy = arena_alloc(arena, new_size);
-    if (old_size > 0) {
+    if (memory != NULL && old_size > 0) {
         memcpy(copy, memory, old_size);
     }
     return copy;

@@ -1,11 +1,12 @@
 /* arena: memory that lives as long as one batch of requests.
  *
- * A worker owns one arena. Everything a request needs while it is served (decoded path, parsed body,
- * answer) is taken from it and nothing is given back one by one: arena_reset() after the answers have
- * left frees it all at once. Blocks are kept for the next batch up to ARENA_KEEP_BYTES.
+ * A worker owns one arena. Everything a request needs while it is served (decoded path, parsed
+ * body, answer) is taken from it and nothing is given back one by one: arena_reset() after the
+ * answers have left frees it all at once. Blocks are kept for the next batch up to
+ * ARENA_KEEP_BYTES.
  *
- * No function here returns failure: when the system has no memory left the process logs one line and
- * aborts, and the supervisor starts a new worker. Sizes are bytes. Nothing blocks. */
+ * No function here returns failure: when the system has no memory left the process logs one line
+ * and aborts, and the supervisor starts a new worker. Sizes are bytes. Nothing blocks. */
 #ifndef LARDER_ARENA_H
 #define LARDER_ARENA_H
 

@@ -8,7 +8,8 @@
 #include "json.h"
 #include "json_strict.h"
 
-/* ---- parsing ----------------------------------------------------------------------------------- */
+/* ---- parsing -----------------------------------------------------------------------------------
+ */
 
 static bool is_json(struct text media_type) {
     struct text type;
@@ -16,6 +17,8 @@ static bool is_json(struct text media_type) {
            text_equals_ignoring_case(text_trim(type), TEXT("application/json"));
 }
 
+/* Recursive, at most JSON_NESTING_LIMIT deep: the text was checked before.
+ * NOLINTNEXTLINE(misc-no-recursion) */
 static size_t count_members(struct json_object *node) {
     size_t count = 0;
     if (json_object_is_type(node, json_type_object)) {
@@ -32,7 +35,8 @@ static size_t count_members(struct json_object *node) {
     return count;
 }
 
-/* Returns what is wrong with the text, NULL when *tree holds its value (which can be NULL: null). */
+/* Returns what is wrong with the text, NULL when *tree holds its value (which can be NULL: null).
+ */
 static const char *parse(struct text json, struct json_object **tree) {
     size_t members = 0;
     const char *fault = json_strict_fault(json, &members);
@@ -76,7 +80,8 @@ static struct text trim_json(struct text json) {
     return json;
 }
 
-/* ---- errors ------------------------------------------------------------------------------------ */
+/* ---- errors ------------------------------------------------------------------------------------
+ */
 
 void body_error(struct body *body, struct text pointer, const char *detail) {
     if (body->error_count++ >= BODY_ERRORS) {
@@ -96,9 +101,7 @@ static void member_error(struct body *body, struct text name, const char *detail
     buffer_append(&pointer, TEXT("/"));
     for (size_t i = 0; i < name.length; i++) {
         struct text c = {.data = name.data + i, .length = 1};
-        buffer_append(&pointer, *c.data == '~'   ? TEXT("~0")
-                                : *c.data == '/' ? TEXT("~1")
-                                                 : c);
+        buffer_append(&pointer, *c.data == '~' ? TEXT("~0") : *c.data == '/' ? TEXT("~1") : c);
     }
     body_error(body, buffer_text(&pointer), detail);
 }
@@ -119,7 +122,8 @@ void body_refuse(const struct body *body, struct response *response) {
     buffer_append(&response->body, TEXT("]}"));
 }
 
-/* ---- fields ------------------------------------------------------------------------------------ */
+/* ---- fields ------------------------------------------------------------------------------------
+ */
 
 static struct text name_of(const struct field *field) {
     return text_from(field->parameter + 1);
@@ -129,8 +133,8 @@ static const char *check_string(const struct field *field, struct text text, cha
                                 size_t size) {
     size_t length = text_code_points(text);
     if (length < (uint64_t)field->minimum || length > (uint64_t)field->maximum) {
-        snprintf(detail, size, "must be %" PRId64 " to %" PRId64 " characters long",
-                 field->minimum, field->maximum);
+        snprintf(detail, size, "must be %" PRId64 " to %" PRId64 " characters long", field->minimum,
+                 field->maximum);
         return detail;
     }
     if (field->type == FIELD_TOKEN && !text_is_token(text)) {
@@ -181,8 +185,8 @@ static void check_field(const struct request *request, struct body *body, int i,
     } else if (!json_object_is_type(node, json_type_int)) {
         fault = "must be a whole number, without fraction or exponent";
     } else {
-        fault = check_integer(request, field, node, &body->values[i].integer, detail,
-                              sizeof detail);
+        fault =
+            check_integer(request, field, node, &body->values[i].integer, detail, sizeof detail);
     }
     if (fault != NULL) {
         member_error(body, name_of(field), fault);

@@ -1,8 +1,9 @@
 /* body: the request body, checked against a table of fields.
  *
- * A resource writes its fields down once, as data; body_check() parses the JSON (json-c), reports every
- * error at once and keeps the values, and body_bind() hands them to a statement's parameters of the same
- * names. Values live in the request's arena. Only FIELD_REFERENCE reads the database. */
+ * A resource writes its fields down once, as data; body_check() parses the JSON (json-c), reports
+ * every error at once and keeps the values, and body_bind() hands them to a statement's parameters
+ * of the same names. Values live in the request's arena. Only FIELD_REFERENCE reads the database.
+ */
 #ifndef LARDER_BODY_H
 #define LARDER_BODY_H
 
@@ -43,8 +44,8 @@ struct body {
 };
 
 /* Reads the request's body as one JSON object with these fields (at most FIELDS). Returns true when
- * all is well; else the response is the answer: 413 too large, 415 not application/json, 400 not well-formed,
- * 422 with all errors. */
+ * all is well; else the response is the answer: 413 too large, 415 not application/json, 400 not
+ * well-formed, 422 with all errors. */
 bool body_check(const struct request *request, struct response *response,
                 const struct field *fields, int count, struct body *body);
 

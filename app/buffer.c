@@ -22,6 +22,5 @@ void buffer_append_integer(struct buffer *buffer, int64_t value) {
     if (value < 0) {
         digits[--start] = '-';
     }
-    buffer_append(buffer,
-                  (struct text){.data = digits + start, .length = sizeof digits - start});
+    buffer_append(buffer, (struct text){.data = digits + start, .length = sizeof digits - start});
 }

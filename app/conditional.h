@@ -6,9 +6,9 @@
 
 #include "text.h"
 
-/* If-None-Match: true when the header names the tag (weak comparison: W/ does not matter) or is "*":
- * the reader has this representation already, answer 304. A header that is absent or malformed names
- * nothing. */
+/* If-None-Match: true when the header names the tag (weak comparison: W/ does not matter) or is
+ * "*": the reader has this representation already, answer 304. A header that is absent or malformed
+ * names nothing. */
 bool conditional_none_match(struct text header, struct text etag);
 
 /* If-Match: true when the request may go on: the header is absent, "*", or names the tag by strong

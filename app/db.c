@@ -14,7 +14,8 @@
 #include "schema.h"
 
 enum {
-    SLOTS = 256, /* of the statement cache, a power of two; more literals than half of it: enlarge */
+    SLOTS =
+        256, /* of the statement cache, a power of two; more literals than half of it: enlarge */
     CACHE_KIB = 2000,
 };
 
@@ -50,7 +51,8 @@ const char *db_library_option(int i) {
     return sqlite3_compileoption_get(i);
 }
 
-/* ---- failures ---------------------------------------------------------------------------------- */
+/* ---- failures ----------------------------------------------------------------------------------
+ */
 
 static void fail(struct db *db, int code, const char *sql) {
     enum db_failure failure;
@@ -67,8 +69,8 @@ static void fail(struct db *db, int code, const char *sql) {
     }
     if (db->failure == DB_FINE) { /* the first one is the cause */
         db->failure = failure;
-        log_event("D01", "the database answers %d, %s, to: %.80s", code,
-                  sqlite3_errmsg(db->handle), sql);
+        log_event("D01", "the database answers %d, %s, to: %.80s", code, sqlite3_errmsg(db->handle),
+                  sql);
     }
 }
 
@@ -80,7 +82,8 @@ void db_clear_failure(struct db *db) {
     db->failure = DB_FINE;
 }
 
-/* ---- statements -------------------------------------------------------------------------------- */
+/* ---- statements --------------------------------------------------------------------------------
+ */
 
 static struct db_statement *prepare(struct db *db, const char *sql, size_t length) {
     struct db_statement *statement = calloc(1, sizeof *statement);
@@ -247,7 +250,8 @@ void **db_annotation(struct db_statement *statement) {
     return &statement->annotation;
 }
 
-/* ---- transactions ------------------------------------------------------------------------------ */
+/* ---- transactions ------------------------------------------------------------------------------
+ */
 
 bool db_in_transaction(const struct db *db) {
     return sqlite3_get_autocommit(db->handle) == 0;
@@ -299,7 +303,8 @@ void db_savepoint_undo(struct db *db) {
     }
 }
 
-/* ---- the write-ahead log ------------------------------------------------------------------------ */
+/* ---- the write-ahead log ------------------------------------------------------------------------
+ */
 
 static int wal_written(void *context, sqlite3 *handle, const char *name, int pages) {
     struct db *db = context;
@@ -326,7 +331,8 @@ void db_checkpoint(struct db *db) {
     }
 }
 
-/* ---- connections -------------------------------------------------------------------------------- */
+/* ---- connections --------------------------------------------------------------------------------
+ */
 
 static void library_setup(void) {
     static bool done;
@@ -382,7 +388,8 @@ static bool is_ours(sqlite3 *handle, const char *path, char error[static DB_ERRO
 }
 
 static bool configure(struct db *db, enum db_sync sync, char error[static DB_ERROR_BYTES]) {
-    sqlite3_busy_timeout(db->handle, DB_BUSY_TIMEOUT_MS); /* before journal_mode, which takes locks */
+    sqlite3_busy_timeout(db->handle,
+                         DB_BUSY_TIMEOUT_MS); /* before journal_mode, which takes locks */
     sqlite3_extended_result_codes(db->handle, 1);
     sqlite3_db_config(db->handle, SQLITE_DBCONFIG_LOOKASIDE, NULL, 512, 128);
     sqlite3_db_config(db->handle, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);

@@ -1,20 +1,20 @@
 /* db: the database, and the only door to it.
  *
  * What it is for: connections, transactions, and a cache of prepared statements with no way around
- * it. A statement is asked for by its SQL literal; the first call prepares it, every later call finds
- * it by the literal's address. There is no prepare and no finalize in this interface. db.c is the only
- * file that includes sqlite3.h: another database would stand beside it behind this header.
+ * it. A statement is asked for by its SQL literal; the first call prepares it, every later call
+ * finds it by the literal's address. There is no prepare and no finalize in this interface. db.c is
+ * the only file that includes sqlite3.h: another database would stand beside it behind this header.
  *
- * Ownership: a connection belongs to the process that opened it and must not cross a fork. Statements
- * belong to the connection. Text handed to db_bind_text() is borrowed until db_reset_statements();
- * text from db_text() is valid until the statement is stepped or reset.
+ * Ownership: a connection belongs to the process that opened it and must not cross a fork.
+ * Statements belong to the connection. Text handed to db_bind_text() is borrowed until
+ * db_reset_statements(); text from db_text() is valid until the statement is stepped or reset.
  *
- * Failure: what a handler must decide on (a unique value taken, a reference to nothing) is a result of
- * db_run(). Everything else (busy, disk full, damage) sticks to the connection: the statement yields no
- * rows, db_failure() tells the worker, and the worker answers. A handler need not look.
+ * Failure: what a handler must decide on (a unique value taken, a reference to nothing) is a result
+ * of db_run(). Everything else (busy, disk full, damage) sticks to the connection: the statement
+ * yields no rows, db_failure() tells the worker, and the worker answers. A handler need not look.
  *
- * Blocking: every call may read or write the disk. A writer waits for another process's lock up to the
- * busy time-out, a commit waits for the disk (synchronous FULL). */
+ * Blocking: every call may read or write the disk. A writer waits for another process's lock up to
+ * the busy time-out, a commit waits for the disk (synchronous FULL). */
 #ifndef LARDER_DB_H
 #define LARDER_DB_H
 
@@ -37,9 +37,10 @@ enum db_failure {
 /* What became of a statement that writes. */
 enum db_result {
     DB_DONE,
-    DB_UNIQUE, /* a unique value exists already: nothing was written */
-    DB_REFERENCE, /* a foreign key points at nothing, or something still points here: nothing written */
-    DB_FAILED  /* see db_failure() */
+    DB_UNIQUE,    /* a unique value exists already: nothing was written */
+    DB_REFERENCE, /* a foreign key points at nothing, or something still points here: nothing
+                     written */
+    DB_FAILED     /* see db_failure() */
 };
 
 enum { DB_BUSY_TIMEOUT_MS = 2000, DB_ERROR_BYTES = 256 };
@@ -63,14 +64,15 @@ struct db *db_open(const char *path, enum db_mode mode, enum db_sync sync,
 bool db_create(const char *path, const char *schema, const char *demo,
                char error[static DB_ERROR_BYTES]);
 
-/* Integrity and foreign keys of the whole file. Calls complain for each fault; returns their number.
- * Reads everything: minutes on a large file. */
+/* Integrity and foreign keys of the whole file. Calls complain for each fault; returns their
+ * number. Reads everything: minutes on a large file. */
 int db_check(struct db *db, void (*complain)(const char *sentence));
 
 /* Closes the connection. The last writer to close empties the WAL into the database file. */
 void db_close(struct db *db);
 
-/* A transaction: of a writer, BEGIN IMMEDIATE; of a reader, one snapshot. Returns false on failure. */
+/* A transaction: of a writer, BEGIN IMMEDIATE; of a reader, one snapshot. Returns false on failure.
+ */
 bool db_begin(struct db *db);
 bool db_commit(struct db *db);
 void db_rollback(struct db *db);
@@ -89,8 +91,8 @@ void db_savepoint_undo(struct db *db);
 #define db_statement(db, sql) db_statement_cached((db), "" sql "", sizeof(sql) - 1)
 struct db_statement *db_statement_cached(struct db *db, const char *sql, size_t length);
 
-/* Binds to a parameter by its name with the colon. A name the statement does not have is a defect of
- * ours (assert). A parameter not bound is NULL. */
+/* Binds to a parameter by its name with the colon. A name the statement does not have is a defect
+ * of ours (assert). A parameter not bound is NULL. */
 void db_bind_integer(struct db_statement *statement, const char *name, int64_t value);
 void db_bind_text(struct db_statement *statement, const char *name, struct text value);
 /* True when the statement has a parameter of that name. */
@@ -102,7 +104,8 @@ bool db_row(struct db_statement *statement);
 /* Runs a statement that returns no rows. */
 enum db_result db_run(struct db_statement *statement);
 
-/* The id of the row that the last INSERT made, and the number of rows the last statement changed. */
+/* The id of the row that the last INSERT made, and the number of rows the last statement changed.
+ */
 int64_t db_inserted_id(const struct db *db);
 int64_t db_changes(const struct db *db);
 

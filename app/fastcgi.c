@@ -24,7 +24,7 @@ bool fastcgi_setup(void) {
 
 static void limit_waiting(int descriptor) {
     struct timeval limit = {.tv_sec = FASTCGI_IO_TIMEOUT_MS / 1000,
-                            .tv_usec = FASTCGI_IO_TIMEOUT_MS % 1000 * 1000};
+                            .tv_usec = FASTCGI_IO_TIMEOUT_MS % 1000 * 1000L};
     setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
     setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
 }
@@ -35,8 +35,8 @@ struct fastcgi_connection *fastcgi_open(int descriptor) {
         abort();
     }
     limit_waiting(descriptor);
-    /* -1 for the listening socket: when a connection ends, libfcgi's next step is to accept another,
-     * which fails at once on -1 and would block on a real one */
+    /* -1 for the listening socket: when a connection ends, libfcgi's next step is to accept
+     * another, which fails at once on -1 and would block on a real one */
     FCGX_InitRequest(&connection->request, -1, 0);
     connection->request.ipcFd = descriptor;
     return connection;
@@ -48,10 +48,11 @@ int fastcgi_descriptor(const struct fastcgi_connection *connection) {
 
 bool fastcgi_receive(struct fastcgi_connection *connection) {
     FCGX_Request *request = &connection->request;
-    /* FCGX_Accept_r() first finishes "the request before" and closes the descriptor unless it was to
-     * be kept */
+    /* FCGX_Accept_r() first finishes "the request before" and closes the descriptor unless it was
+     * to be kept */
     request->keepConnection = 1;
-    /* a detached request is closed at once; else libfcgi waits up to 2 s for a silent peer to hang up */
+    /* a detached request is closed at once; else libfcgi waits up to 2 s for a silent peer to hang
+     * up */
     FCGX_Detach(request);
     if (FCGX_Accept_r(request) != 0) {
         return false;

@@ -2,7 +2,8 @@
 
 #include <stdlib.h>
 
-/* ---- strings ----------------------------------------------------------------------------------- */
+/* ---- strings -----------------------------------------------------------------------------------
+ */
 
 static bool must_escape(unsigned char c) {
     return c < ' ' || c == '"' || c == '\\';
@@ -17,7 +18,7 @@ static void escape(struct buffer *out, unsigned char c) {
         out->length += 2;
         return;
     }
-    memcpy(to, "\\u00", 4);
+    memcpy(to, "\\u00", 4); /* NOLINT(bugprone-not-null-terminated-result): no C string */
     to[4] = (char)('0' + (c >> 4));
     to[5] = "0123456789abcdef"[c & 15];
     out->length += 6;
@@ -40,7 +41,8 @@ void json_string(struct buffer *out, struct text text) {
     buffer_append(out, TEXT("\""));
 }
 
-/* ---- rows -------------------------------------------------------------------------------------- */
+/* ---- rows --------------------------------------------------------------------------------------
+ */
 
 /* What stands before each column's value, and behind the last one. One piece of malloc() memory, so
  * that the statement can free it. */
@@ -86,7 +88,8 @@ static struct layout *layout_create(struct db_statement *statement) {
     struct arena arena = {0};
     struct buffer out = {.arena = &arena};
     int columns = db_columns(statement);
-    size_t head = sizeof(struct layout) + (size_t)(columns + 1) * sizeof(((struct layout *)0)->before[0]);
+    size_t head =
+        sizeof(struct layout) + (size_t)(columns + 1) * sizeof(((struct layout *)0)->before[0]);
     size_t *ends = arena_alloc(&arena, (size_t)(columns + 1) * sizeof *ends);
     struct text previous = {.data = "", .length = 0};
     for (int i = 0; i < columns; i++) {

@@ -1,6 +1,7 @@
 /* json: JSON out (RFC 8259), from strings and from database rows.
  *
- * A row's shape is written in its SQL: the column alias is the key, and a dot in it opens an object:
+ * A row's shape is written in its SQL: the column alias is the key, and a dot in it opens an
+ * object:
  *
  *     SELECT p.id AS "id", c.name AS "category.name"   ->   {"id":1,"category":{"name":"Bread"}}
  *

@@ -1,6 +1,7 @@
 #include "json_strict.h"
 
-/* The number of a \uXXXX escape whose digits begin at position, -1 when they are not four hex digits. */
+/* The number of a \uXXXX escape whose digits begin at position, -1 when they are not four hex
+ * digits. */
 static int unicode_escape(struct text json, size_t position) {
     int value = 0;
     if (json.length - position < 4) {

@@ -1,9 +1,10 @@
 /* json_strict: what a strict reader of JSON must refuse and json-c lets pass.
  *
  * json-c builds the tree (body.c). It keeps the last of two equal keys, takes NaN, comments,
- * "-01" and "1.", lets control characters into strings and turns half of a surrogate pair into U+FFFD.
- * One pass over the text finds these, and counts what is needed to notice equal keys afterwards. The
- * grammar of values (commas, brackets, literals) stays json-c's. Nothing allocates or blocks. */
+ * "-01" and "1.", lets control characters into strings and turns half of a surrogate pair into
+ * U+FFFD. One pass over the text finds these, and counts what is needed to notice equal keys
+ * afterwards. The grammar of values (commas, brackets, literals) stays json-c's. Nothing allocates
+ * or blocks. */
 #ifndef LARDER_JSON_STRICT_H
 #define LARDER_JSON_STRICT_H
 

@@ -2,8 +2,9 @@
  *
  *     larder[reader 1] W07 cannot accept a connection: Too many open files
  *
- * Every event has a code that stands in the source once: find the code, find the line. The codes are
- * listed in docs/operations.md. A line leaves in one write, so lines of several processes do not mix. */
+ * Every event has a code that stands in the source once: find the code, find the line. The codes
+ * are listed in docs/operations.md. A line leaves in one write, so lines of several processes do
+ * not mix. */
 #ifndef LARDER_LOG_H
 #define LARDER_LOG_H
 

@@ -42,12 +42,13 @@ static int check(const struct settings *settings) {
     }
     struct stat status = {0};
     stat(settings->db, &status);
-    printf("database %s, %lld bytes, schema version %d\n", settings->db,
-           (long long)status.st_size, SCHEMA_VERSION);
-    printf("settings: %d readers, synchronous %s, run directory %s, socket mode %o, CORS origin %s\n",
-           settings->readers, settings->sync == DB_SYNC_FULL ? "full" : "normal",
-           settings->run_dir, (unsigned)settings->socket_mode,
-           settings->cors_origin == NULL ? "none" : settings->cors_origin);
+    printf("database %s, %lld bytes, schema version %d\n", settings->db, (long long)status.st_size,
+           SCHEMA_VERSION);
+    printf(
+        "settings: %d readers, synchronous %s, run directory %s, socket mode %o, CORS origin %s\n",
+        settings->readers, settings->sync == DB_SYNC_FULL ? "full" : "normal", settings->run_dir,
+        (unsigned)settings->socket_mode,
+        settings->cors_origin == NULL ? "none" : settings->cors_origin);
     int faults = db_check(db, complain);
     db_close(db);
     printf("integrity: %s\n", faults == 0 ? "ok" : "DAMAGED, restore a backup");
@@ -56,8 +57,7 @@ static int check(const struct settings *settings) {
 
 static int version(const struct settings *settings) {
     (void)settings;
-    printf("larder %s\nSQLite %s, %s\n", LARDER_VERSION, db_library_version(),
-           db_library_source());
+    printf("larder %s\nSQLite %s, %s\n", LARDER_VERSION, db_library_version(), db_library_source());
     for (int i = 0; db_library_option(i) != NULL; i++) {
         printf("%s%s", i == 0 ? "built with " : " ", db_library_option(i));
     }

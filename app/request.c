@@ -10,9 +10,9 @@ static enum method method_from(struct text name) {
         struct text name;
         enum method method;
     } methods[] = {
-        {TEXT("GET"), METHOD_GET},       {TEXT("POST"), METHOD_POST},
-        {TEXT("DELETE"), METHOD_DELETE}, {TEXT("HEAD"), METHOD_HEAD},
-        {TEXT("PUT"), METHOD_PUT},       {TEXT("PATCH"), METHOD_PATCH},
+        {TEXT("GET"), METHOD_GET},         {TEXT("POST"), METHOD_POST},
+        {TEXT("DELETE"), METHOD_DELETE},   {TEXT("HEAD"), METHOD_HEAD},
+        {TEXT("PUT"), METHOD_PUT},         {TEXT("PATCH"), METHOD_PATCH},
         {TEXT("OPTIONS"), METHOD_OPTIONS},
     };
     for (size_t i = 0; i < sizeof methods / sizeof *methods; i++) {
@@ -55,8 +55,7 @@ static void set_target(struct request *request, struct text target) {
     struct text path = target;
     if (mark != NULL) {
         path.length = (size_t)(mark - target.data);
-        request->query =
-            (struct text){.data = mark + 1, .length = target.length - path.length - 1};
+        request->query = (struct text){.data = mark + 1, .length = target.length - path.length - 1};
     }
     struct text prefix = request->prefix;
     if (prefix.length > 0) {
@@ -126,14 +125,18 @@ bool request_receive(struct request *request, struct fastcgi_connection *connect
     return true;
 }
 
-/* ---- the query --------------------------------------------------------------------------------- */
+/* ---- the query ---------------------------------------------------------------------------------
+ */
 
 /* For the detail of an error: at most 64 bytes, and a question mark for what is not plain ASCII. */
 static struct text printable(struct arena *arena, struct text text) {
     size_t length = text.length > 64 ? 64 : text.length;
     char *copy = arena_alloc(arena, length);
     for (size_t i = 0; i < length; i++) {
-        copy[i] = text.data[i] > ' ' && text.data[i] < 0x7F ? text.data[i] : '?';
+        copy[i] = '?';
+        if (text.data[i] > ' ' && text.data[i] < 0x7F) {
+            copy[i] = text.data[i];
+        }
     }
     return (struct text){.data = copy, .length = length};
 }

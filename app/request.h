@@ -36,8 +36,8 @@ struct request {
     struct text prefix; /* SCRIPT_NAME: where the service hangs, "" or such as "/shop" */
     struct text query;  /* behind the '?', still encoded */
     struct text segments[PATH_SEGMENTS]; /* of the path below the prefix, decoded */
-    int segment_count;  /* -1: the path cannot be one of ours */
-    int64_t id;         /* the {id} of the route */
+    int segment_count;                   /* -1: the path cannot be one of ours */
+    int64_t id;                          /* the {id} of the route */
 
     struct text content_type, if_match, if_none_match, origin;
     struct text request_id; /* X-Request-Id, made by the web server if not by the client */

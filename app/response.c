@@ -7,10 +7,11 @@
 
 static const struct {
     int status;
-    struct text line;  /* "Status: 200 OK", the way CGI says it (RFC 3875 section 6.3.3) */
+    struct text line; /* "Status: 200 OK", the way CGI says it (RFC 3875 section 6.3.3) */
     struct text title;
 } statuses[] = {
-#define STATUS(code, title) {code, TEXT("Status: " #code " " title "\r\n"), TEXT(title)}
+#define STATUS(code, title)                                                                        \
+    { code, TEXT("Status: " #code " " title "\r\n"), TEXT(title) }
     STATUS(200, "OK"),
     STATUS(201, "Created"),
     STATUS(204, "No Content"),

@@ -1,7 +1,7 @@
 /* response: the answer to one request while it is made, and its way out.
  *
- * A handler fills it; the worker sends it after the batch's commit. Memory is the arena's. Errors are
- * problem documents (RFC 9457). Only response_send() may block. */
+ * A handler fills it; the worker sends it after the batch's commit. Memory is the arena's. Errors
+ * are problem documents (RFC 9457). Only response_send() may block. */
 #ifndef LARDER_RESPONSE_H
 #define LARDER_RESPONSE_H
 
@@ -32,17 +32,17 @@ void response_json(struct response *response, int status);
 /* Answers without a body (204, 304). */
 void response_empty(struct response *response, int status);
 
-/* Answers with a problem document: type about:blank, the status's title, and a detail that tells the
- * reader what to mend. What was in the response before is dropped, headers too. */
+/* Answers with a problem document: type about:blank, the status's title, and a detail that tells
+ * the reader what to mend. What was in the response before is dropped, headers too. */
 __attribute__((format(printf, 3, 4))) void response_problem(struct response *response, int status,
                                                             const char *format, ...);
 
 /* The same, left open before the closing brace for members of its own (RFC 9457 section 3.2). */
 void response_problem_open(struct response *response, int status, struct text detail);
 
-/* Computes a strong entity tag (RFC 9110 section 8.8.3) from the body as it stands: a hash, so that it
- * changes with every change of the representation. Appends the ETag header and returns the tag with its
- * quotes, in the arena. */
+/* Computes a strong entity tag (RFC 9110 section 8.8.3) from the body as it stands: a hash, so that
+ * it changes with every change of the representation. Appends the ETag header and returns the tag
+ * with its quotes, in the arena. */
 struct text response_etag(struct response *response);
 
 /* True for 2xx: what the request did is to be kept. */

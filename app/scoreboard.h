@@ -1,7 +1,7 @@
 /* scoreboard: what the processes know of each other, in memory they share.
  *
- * The supervisor makes it before it forks. Each worker writes its own slot with plain atomic stores, anyone
- * reads; there is no lock. Slot 0 is the writer's. */
+ * The supervisor makes it before it forks. Each worker writes its own slot with plain atomic
+ * stores, anyone reads; there is no lock. Slot 0 is the writer's. */
 #ifndef LARDER_SCOREBOARD_H
 #define LARDER_SCOREBOARD_H
 

@@ -9,7 +9,8 @@
 #include "scoreboard.h"
 #include "text.h"
 
-/* ---- values: each returns false when the text is not one ---------------------------------------- */
+/* ---- values: each returns false when the text is not one ----------------------------------------
+ */
 
 static bool read_db(struct settings *settings, const char *value) {
     settings->db = value;
@@ -61,7 +62,8 @@ static bool read_cors_origin(struct settings *settings, const char *value) {
     return true;
 }
 
-/* ---- the table ---------------------------------------------------------------------------------- */
+/* ---- the table ----------------------------------------------------------------------------------
+ */
 
 static const struct option {
     const char *flag, *variable, *argument, *rule, *help;
@@ -73,8 +75,7 @@ static const struct option {
     {"--readers", "LARDER_READERS", "N", "a number from 0 to 64",
      "reading processes; 0: one process serves all (half the processors)", read_readers},
     {"--sync", "LARDER_SYNC", "full|normal", "full or normal",
-     "full: a write that was answered survives a power cut; normal: it may not (full)",
-     read_sync},
+     "full: a write that was answered survives a power cut; normal: it may not (full)", read_sync},
     {"--socket-mode", "LARDER_SOCKET_MODE", "MODE", "an octal mode such as 660",
      "who may connect to the sockets (660)", read_socket_mode},
     {"--cors-origin", "LARDER_CORS_ORIGIN", "ORIGIN", "an origin such as https://example.org, or *",
@@ -145,38 +146,45 @@ bool settings_read(struct settings *settings, int argc, char **argv, char *error
     return true;
 }
 
-/* ---- processors --------------------------------------------------------------------------------- */
+/* ---- processors ---------------------------------------------------------------------------------
+ */
 
-/* Reads up to two whole numbers from a small file; "max" counts as none. */
-static int read_numbers(const char *path, long *first, long *second) {
+/* Reads the whole numbers at the start of a small file's first line, up to most. Returns how many:
+ * none where the file says "max" or is not there. */
+static int read_numbers(const char *path, int64_t *numbers, int most) {
+    char line[64] = "";
     FILE *file = fopen(path, "re");
     if (file == NULL) {
         return 0;
     }
-    int count = fscanf(file, "%ld %ld", first, second);
+    bool read = fgets(line, sizeof line, file) != NULL;
     fclose(file);
+    line[strcspn(line, "\n")] = '\0';
+    struct text rest = text_from(line);
+    struct text number;
+    int count = 0;
+    while (read && count < most && text_split(&rest, ' ', &number) &&
+           text_integer(number, 1, INT64_MAX / 2, &numbers[count])) {
+        count++;
+    }
     return count;
 }
 
 /* Processors that the control group's quota is worth, rounded up; 0 without a quota. */
-static int quota(void) {
-    long microseconds = 0;
-    long period = 0;
-    bool found = read_numbers("/sys/fs/cgroup/cpu.max", &microseconds, &period) == 2 ||
-                 (read_numbers("/sys/fs/cgroup/cpu/cpu.cfs_quota_us", &microseconds, &period) == 1 &&
-                  read_numbers("/sys/fs/cgroup/cpu/cpu.cfs_period_us", &period, &period) >= 1);
-    if (!found || microseconds <= 0 || period <= 0) {
-        return 0;
-    }
-    return (int)((microseconds + period - 1) / period);
+static int64_t quota(void) {
+    int64_t time[2]; /* microseconds of processor in a period of microseconds */
+    bool found = read_numbers("/sys/fs/cgroup/cpu.max", time, 2) == 2 ||
+                 (read_numbers("/sys/fs/cgroup/cpu/cpu.cfs_quota_us", &time[0], 1) == 1 &&
+                  read_numbers("/sys/fs/cgroup/cpu/cpu.cfs_period_us", &time[1], 1) == 1);
+    return found ? (time[0] + time[1] - 1) / time[1] : 0;
 }
 
 int settings_default_readers(void) {
     cpu_set_t set;
     int processors = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
-    int limit = quota();
+    int64_t limit = quota();
     if (limit > 0 && limit < processors) {
-        processors = limit;
+        processors = (int)limit;
     }
     int readers = (processors + 1) / 2;
     return readers < SCOREBOARD_SLOTS - 1 ? readers : SCOREBOARD_SLOTS - 1;

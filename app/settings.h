@@ -21,8 +21,8 @@ struct settings {
     bool demo;
 };
 
-/* Fills in defaults and environment, then reads argv[1] and on. Returns false with one sentence in error
- * when something is not an option or has a wrong value. */
+/* Fills in defaults and environment, then reads argv[1] and on. Returns false with one sentence in
+ * error when something is not an option or has a wrong value. */
 bool settings_read(struct settings *settings, int argc, char **argv, char *error,
                    size_t error_size);
 

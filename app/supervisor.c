@@ -58,7 +58,8 @@ static int64_t now_ms(void) {
     return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-/* ---- start -------------------------------------------------------------------------------------- */
+/* ---- start --------------------------------------------------------------------------------------
+ */
 
 __attribute__((format(printf, 1, 2))) static bool refuse(const char *format, ...) {
     va_list arguments;
@@ -154,7 +155,8 @@ static bool start(struct supervisor *supervisor) {
     return true;
 }
 
-/* ---- children ----------------------------------------------------------------------------------- */
+/* ---- children -----------------------------------------------------------------------------------
+ */
 
 static _Noreturn void run_child(struct supervisor *supervisor, int i, pid_t parent) {
     bool writer = i == 0;
@@ -274,14 +276,14 @@ static int64_t start_due(struct supervisor *supervisor) {
 
 /* Waits for one of the blocked signals; returns its number, 0 when the time is over. */
 static int wait_signal(const sigset_t *signals, int64_t timeout_ms) {
-    struct timespec timeout = {.tv_sec = timeout_ms / 1000,
-                               .tv_nsec = timeout_ms % 1000 * 1000000};
-    int number = timeout_ms < 0 ? sigwaitinfo(signals, NULL)
-                                : sigtimedwait(signals, NULL, &timeout);
+    struct timespec timeout = {.tv_sec = timeout_ms / 1000, .tv_nsec = timeout_ms % 1000 * 1000000};
+    int number =
+        timeout_ms < 0 ? sigwaitinfo(signals, NULL) : sigtimedwait(signals, NULL, &timeout);
     return number < 0 ? 0 : number;
 }
 
-/* ---- stop --------------------------------------------------------------------------------------- */
+/* ---- stop ---------------------------------------------------------------------------------------
+ */
 
 static void drain(struct supervisor *supervisor, const sigset_t *signals) {
     atomic_store(&supervisor->scoreboard->stopping, true);

@@ -143,7 +143,8 @@ static size_t utf8_decode(struct text text, uint32_t *code_point) {
     return length;
 }
 
-/* The White_Space property of Unicode, and the zero width space and BOM, which show nothing either. */
+/* The White_Space property of Unicode, and the zero width space and BOM, which show nothing either.
+ */
 static bool is_blank_code_point(uint32_t c) {
     return c == ' ' || (c >= 0x09 && c <= 0x0D) || c == 0x85 || c == 0xA0 || c == 0x1680 ||
            (c >= 0x2000 && c <= 0x200B) || c == 0x2028 || c == 0x2029 || c == 0x202F ||

@@ -1,8 +1,8 @@
 /* text: strings that come from outside, as pointer and length, and the few questions asked of them.
  *
- * A struct text borrows its bytes: it is valid as long as what it points into (a request's parameters,
- * the arena, a literal). It need not end in NUL. Nothing here allocates, fails otherwise than by its
- * return value, or blocks. */
+ * A struct text borrows its bytes: it is valid as long as what it points into (a request's
+ * parameters, the arena, a literal). It need not end in NUL. Nothing here allocates, fails
+ * otherwise than by its return value, or blocks. */
 #ifndef LARDER_TEXT_H
 #define LARDER_TEXT_H
 
@@ -48,8 +48,9 @@ bool text_integer(struct text text, int64_t minimum, int64_t maximum, int64_t *v
  * writes it, so without sign or leading zero. */
 bool text_id(struct text text, int64_t *id);
 
-/* Decodes %XX (RFC 3986 section 2.1) into output, which has room for text.length bytes, and '+' as a
- * space when form is set. Returns the length, or -1 when a % is not followed by two hex digits. */
+/* Decodes %XX (RFC 3986 section 2.1) into output, which has room for text.length bytes, and '+' as
+ * a space when form is set. Returns the length, or -1 when a % is not followed by two hex digits.
+ */
 ptrdiff_t text_percent_decode(struct text text, bool form, char *output);
 
 /* Number of code points, for text that is valid UTF-8. */

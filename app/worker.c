@@ -15,7 +15,7 @@
 #include "log.h"
 
 enum {
-    BATCH = 128,             /* requests a wake-up at the most: bounds memory and the wait of the first */
+    BATCH = 128, /* requests a wake-up at the most: bounds memory and the wait of the first */
     CHECKPOINT_IDLE_MS = 50, /* the writer has nothing to do: empty the WAL now */
     CHECKPOINT_PAGES = 4000, /* or never idle: at 16 MiB of WAL, between two batches */
     TIME_BYTES = sizeof "2026-11-30T22:00:00Z",
@@ -50,7 +50,8 @@ struct worker {
     char now[TIME_BYTES];
 };
 
-/* ---- connections -------------------------------------------------------------------------------- */
+/* ---- connections --------------------------------------------------------------------------------
+ */
 
 static bool watch(struct worker *worker, int descriptor, void *subject, uint32_t events) {
     struct epoll_event event = {.events = events, .data.ptr = subject};
@@ -109,8 +110,8 @@ static bool is_listener(const struct worker *worker, const void *subject, int *l
     return false;
 }
 
-/* When all stop, the queue is answered to its end. When only this worker does, it takes no more: the
- * queue is its successor's. */
+/* When all stop, the queue is answered to its end. When only this worker does, it takes no more:
+ * the queue is its successor's. */
 static void begin_to_stop(struct worker *worker) {
     worker->stopping = true;
     unwatch(worker, worker->signals);
@@ -122,7 +123,8 @@ static void begin_to_stop(struct worker *worker) {
     }
 }
 
-/* ---- one request -------------------------------------------------------------------------------- */
+/* ---- one request --------------------------------------------------------------------------------
+ */
 
 static void answer_failure(struct response *response, enum db_failure failure) {
     switch (failure) {
@@ -146,7 +148,8 @@ static bool ensure_transaction(struct worker *worker) {
     return worker->failure == DB_FINE;
 }
 
-/* An error such as a full disk can end the whole transaction: then every answer before it is void. */
+/* An error such as a full disk can end the whole transaction: then every answer before it is void.
+ */
 static void void_answers(struct worker *worker, enum db_failure failure) {
     for (int i = 0; i < worker->count; i++) {
         struct exchange *exchange = &worker->batch[i];
@@ -191,8 +194,9 @@ static void serve(struct worker *worker, struct exchange *exchange) {
     if (match.handler == NULL) {
         /* routes_match() has answered */
     } else if ((worker->job->lanes & match.lane) == 0) {
-        log_event("W03", "request %.*s came to the wrong socket: GET, HEAD and OPTIONS belong to "
-                         "read.sock, the rest to write.sock; see nginx/larder.conf",
+        log_event("W03",
+                  "request %.*s came to the wrong socket: GET, HEAD and OPTIONS belong to "
+                  "read.sock, the rest to write.sock; see nginx/larder.conf",
                   (int)request->request_id.length, request->request_id.data);
         response_problem(response, 421, "the web server sent this request to the wrong worker");
     } else if (match.route->without_database) {
@@ -209,7 +213,8 @@ static void serve(struct worker *worker, struct exchange *exchange) {
     }
 }
 
-/* ---- one batch ---------------------------------------------------------------------------------- */
+/* ---- one batch ----------------------------------------------------------------------------------
+ */
 
 static void tell_time(struct worker *worker) {
     time_t second = time(NULL);
@@ -293,7 +298,8 @@ static void serve_batch(struct worker *worker, const struct epoll_event *events,
     }
 }
 
-/* ---- the loop ----------------------------------------------------------------------------------- */
+/* ---- the loop -----------------------------------------------------------------------------------
+ */
 
 static void loop(struct worker *worker) {
     struct epoll_event events[BATCH];
@@ -338,8 +344,8 @@ static bool start(struct worker *worker) {
     }
     for (int i = 0; i < WORKER_LISTENERS; i++) {
         /* exclusive: of several workers, one is woken for a new connection */
-        if (job->listeners[i] >= 0 && !watch(worker, job->listeners[i],
-                                             (void *)&job->listeners[i], EPOLLIN | EPOLLEXCLUSIVE)) {
+        if (job->listeners[i] >= 0 && !watch(worker, job->listeners[i], (void *)&job->listeners[i],
+                                             EPOLLIN | EPOLLEXCLUSIVE)) {
             log_event("W11", "cannot watch the sockets: %s", strerror(errno));
             return false;
         }
@@ -366,8 +372,10 @@ int worker_run(const struct worker_job *job) {
                   (unsigned long long)requests, (unsigned long long)batches,
                   batches == 0 ? 0.0 : (double)requests / (double)batches);
     }
-    while (worker->clients != NULL) {
-        drop_client(worker, worker->clients);
+    for (struct client *client = worker->clients, *next; client != NULL; client = next) {
+        next = client->next;
+        fastcgi_close(client->connection);
+        free(client);
     }
     db_close(worker->db);
     close(worker->signals);

@@ -1,8 +1,8 @@
 /* worker: one process, one thread, one epoll loop; every wake-up is one transaction.
  *
- * It takes all requests that are ready, serves them in one transaction, commits, and only then sends
- * the answers: locks, commits and fsyncs are shared by the batch, and no answer leaves before what it
- * tells is durable. */
+ * It takes all requests that are ready, serves them in one transaction, commits, and only then
+ * sends the answers: locks, commits and fsyncs are shared by the batch, and no answer leaves before
+ * what it tells is durable. */
 #ifndef LARDER_WORKER_H
 #define LARDER_WORKER_H
 
@@ -15,14 +15,14 @@ enum { WORKER_LISTENERS = 2 };
 struct worker_job {
     const struct settings *settings;
     struct scoreboard *scoreboard;
-    int slot;       /* of the scoreboard; 0 is the writer */
-    unsigned lanes; /* enum lane, added up */
+    int slot;                        /* of the scoreboard; 0 is the writer */
+    unsigned lanes;                  /* enum lane, added up */
     int listeners[WORKER_LISTENERS]; /* listening sockets, -1 where unused; not blocking */
 };
 
 /* Runs until SIGTERM, which must be blocked when this is called, has been drained: what has been
- * received is answered and connections are closed. Returns the exit status of the process: 0, or 1 after a
- * log line when it could not start. */
+ * received is answered and connections are closed. Returns the exit status of the process: 0, or 1
+ * after a log line when it could not start. */
 int worker_run(const struct worker_job *job);
 
 #endif

@@ -1,4 +1,5 @@
-/* endpoints: the handlers behind the table in routes.c, one file a resource, SQL beside its handler. */
+/* endpoints: the handlers behind the table in routes.c, one file a resource, SQL beside its
+ * handler. */
 #ifndef LARDER_ENDPOINTS_H
 #define LARDER_ENDPOINTS_H
 

@@ -28,8 +28,7 @@ static const struct field fields[] = {
 /* Answers with the product and its ETag; with 404 when there is none, and returns an empty tag. */
 static struct text show(const struct request *request, struct response *response, int status,
                         int64_t id) {
-    struct db_statement *statement =
-        db_statement(request->db, SELECT_PRODUCT "WHERE p.id = :id");
+    struct db_statement *statement = db_statement(request->db, SELECT_PRODUCT "WHERE p.id = :id");
     db_bind_integer(statement, ":id", id);
     if (!db_row(statement)) {
         response_problem(response, 404, "there is no product with this id");

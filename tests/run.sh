@@ -1,0 +1,47 @@
+#!/bin/bash
+# Runs all test steps and adds up what they count. Called by `make test`.
+# A step's own closing line is `N passed, N failed`; one that prints none counts as one.
+set -uo pipefail
+cd "$(dirname "$0")/.." || exit 1
+passed=0
+failed=0
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+
+step() { # NAME COMMAND...
+    local name=$1
+    shift
+    echo "== $name"
+    "$@" 2>&1 | tee "$log"
+    local status=${PIPESTATUS[0]} line p f
+    line=$(grep -E '^[0-9]+ passed, [0-9]+ failed$' "$log" | tail -n 1)
+    if [ -n "$line" ]; then
+        p=${line%% *}
+        f=$(cut -d' ' -f3 <<<"$line")
+        passed=$((passed + p))
+        failed=$((failed + f))
+        if [ "$status" != 0 ] && [ "$f" = 0 ]; then
+            failed=$((failed + 1))
+        fi
+    elif [ "$status" = 0 ]; then
+        passed=$((passed + 1))
+    else
+        failed=$((failed + 1))
+    fi
+}
+
+for target in build san; do
+    make --no-print-directory "$target" || exit 1
+done
+for target in lint-clang lint-tidy lint-cppcheck lint-shell lint-format unit; do
+    step "$target" make --no-print-directory "$target"
+done
+step "contract" python3 tests/harness.py python3 tests/contract.py '{URL}'
+step "contract below a prefix" python3 tests/harness.py --prefix /shop python3 tests/contract.py '{URL}'
+step "contract, one process for both lanes" python3 tests/harness.py --readers 0 python3 tests/contract.py '{URL}'
+step "contract, sanitizer build" python3 tests/harness.py --larder build/san/larder python3 tests/contract.py '{URL}'
+step "faults" python3 tests/faults/run.py
+
+echo "== all"
+echo "$passed passed, $failed failed"
+[ "$failed" = 0 ]

@@ -1,0 +1,52 @@
+#!/bin/bash
+# The quick start, in the foreground: the demo database if there is none, larder and nginx.
+# Ctrl-C stops both. Set by `make run`: PORT, DB, RUN_DIR; LARDER_* reach larder itself.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin
+larder=build/larder
+
+mkdir -p "$(dirname "$DB")" "$RUN_DIR"
+run=$(cd "$RUN_DIR" && pwd)
+[ -e "$DB" ] || $larder init --demo --db "$DB"
+
+pids=()
+# shellcheck disable=SC2317 # called by the trap
+stop_one() { # SIGNAL PID
+    if [ -n "$2" ] && kill "-$1" "$2" 2>/dev/null; then
+        wait "$2" || true
+    fi
+}
+# shellcheck disable=SC2317
+stop() {
+    trap - EXIT
+    stop_one QUIT "${pids[1]:-}" # nginx first: it answers what it has; then nobody asks larder any more
+    stop_one TERM "${pids[0]:-}"
+}
+trap stop EXIT
+trap 'trap "" INT; exit 0' INT TERM HUP
+
+# in sessions of their own, so that Ctrl-C reaches them through this script alone, in the right order
+setsid $larder serve --db "$DB" --run-dir "$run" &
+pids[0]=$!
+nginx/render.sh "$run" "127.0.0.1:$PORT"
+setsid nginx -g 'daemon off;' -e stderr -p "$run" -c "$run/nginx/nginx.conf" &
+pids[1]=$!
+
+for _ in $(seq 100); do
+    if [ -S "$run/read.sock" ] && (: >"/dev/tcp/127.0.0.1/$PORT") 2>/dev/null; then
+        break
+    fi
+    for pid in "${pids[@]}"; do
+        if ! kill -0 "$pid" 2>/dev/null; then
+            echo "Did not start; the reason stands above. If the port is taken: make run PORT=8081" >&2
+            exit 1
+        fi
+    done
+    sleep 0.05
+done
+echo "Larder serves http://localhost:$PORT, for example http://localhost:$PORT/products/1"
+echo "Ctrl-C stops it. The data is in $DB."
+wait -n "${pids[@]}"
+echo "A part has ended by itself; the reason stands above." >&2
+exit 1
