@@ -20,3 +20,61 @@ CREATE TABLE products (
 
 -- serves the foreign key's check when a category is deleted, and lists by category in order of id
 CREATE INDEX products_by_category ON products (category_id);
+
+-- A user is switched off rather than deleted: deals keep their owner.
+CREATE TABLE users (
+    id            INTEGER PRIMARY KEY AUTOINCREMENT,
+    email         TEXT NOT NULL COLLATE NOCASE UNIQUE, -- upper and lower case of ASCII letters are the same
+    name          TEXT NOT NULL,
+    password_hash TEXT NOT NULL,                       -- argon2id, as libsodium writes it
+    active        INTEGER NOT NULL DEFAULT 1 CHECK (active IN (0, 1))
+) STRICT;
+
+CREATE TABLE deals (
+    id           INTEGER PRIMARY KEY AUTOINCREMENT,
+    title        TEXT NOT NULL,
+    amount_cents INTEGER NOT NULL CHECK (amount_cents >= 0),
+    status       TEXT NOT NULL CHECK (status IN ('open', 'won', 'lost')),
+    owner_id     INTEGER NOT NULL REFERENCES users (id),
+    created_at   TEXT NOT NULL
+) STRICT;
+
+-- pages, newest first: an index ends in the row's id, so walking it backwards sorts by both
+CREATE INDEX deals_by_time ON deals (created_at);
+CREATE INDEX deals_by_status_and_time ON deals (status, created_at);
+
+-- how many deals there are of each status, so that a page's total costs no count of rows
+CREATE TABLE deal_counts (
+    status TEXT PRIMARY KEY,
+    count  INTEGER NOT NULL CHECK (count >= 0)
+) STRICT, WITHOUT ROWID;
+
+INSERT INTO deal_counts (status, count) VALUES ('open', 0), ('won', 0), ('lost', 0);
+
+CREATE TRIGGER deals_counted_in AFTER INSERT ON deals BEGIN
+    UPDATE deal_counts SET count = count + 1 WHERE status = new.status;
+END;
+
+CREATE TRIGGER deals_counted_out AFTER DELETE ON deals BEGIN
+    UPDATE deal_counts SET count = count - 1 WHERE status = old.status;
+END;
+
+CREATE TRIGGER deals_counted_over AFTER UPDATE OF status ON deals WHEN old.status <> new.status BEGIN
+    UPDATE deal_counts SET count = count - 1 WHERE status = old.status;
+    UPDATE deal_counts SET count = count + 1 WHERE status = new.status;
+END;
+
+-- the first answer to each Idempotency-Key, to be given again
+CREATE TABLE idempotency_keys (
+    user_id    INTEGER NOT NULL REFERENCES users (id),
+    key        TEXT NOT NULL,
+    body_hash  TEXT NOT NULL, -- SHA-256 of the request's body, hexadecimal
+    deal_id    INTEGER NOT NULL REFERENCES deals (id) ON DELETE CASCADE,
+    location   TEXT NOT NULL,
+    answer     TEXT NOT NULL, -- the body, byte for byte
+    created_at TEXT NOT NULL,
+    PRIMARY KEY (user_id, key)
+) STRICT;
+
+CREATE INDEX idempotency_keys_by_deal ON idempotency_keys (deal_id);
+CREATE INDEX idempotency_keys_by_time ON idempotency_keys (created_at);
