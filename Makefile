@@ -5,6 +5,7 @@ VERSION = 0.1.0
 PORT ?= 8080
 DB ?= var/larder.db
 RUN_DIR ?= var/run
+SECRET ?= var/secret
 READERS ?=
 SYNC ?=
 
@@ -13,7 +14,7 @@ BUILD = build
 
 # What is missing is installed: PROBE=PACKAGE, see tools/packages.sh.
 PACKAGES_BUILD = gcc=gcc stdlib.h=libc6-dev fcgiapp.h=libfcgi-dev sqlite3.h=libsqlite3-dev \
-                 json-c/json.h=libjson-c-dev
+                 json-c/json.h=libjson-c-dev sodium.h=libsodium-dev
 PACKAGES_RUN = nginx=nginx
 PACKAGES_TEST = python3=python3 cmocka.h=libcmocka-dev clang=clang clang-tidy=clang-tidy \
                 clang-format=clang-format cppcheck=cppcheck shellcheck=shellcheck
@@ -25,7 +26,7 @@ HARDENING = -D_FORTIFY_SOURCE=3 -fstack-protector-strong -fstack-clash-protectio
 LINK_HARDENING = -pie -Wl,-z,relro,-z,now
 RELEASE = -O2 -g $(HARDENING)
 SANITIZE = -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
-LIBS = -lfcgi -lsqlite3 -ljson-c
+LIBS = -lfcgi -lsqlite3 -ljson-c -lsodium
 
 SOURCES = $(wildcard app/*.c app/endpoints/*.c)
 HEADERS = $(wildcard app/*.h app/endpoints/*.h tests/unit/*.h)
@@ -40,7 +41,7 @@ MODULES = $(filter-out app/main.c,$(SOURCES))
 
 .PHONY: run
 run: packages-run build ## serve the demo on http://localhost:8080 until Ctrl-C
-	@PORT='$(PORT)' DB='$(DB)' RUN_DIR='$(RUN_DIR)' \
+	@PORT='$(PORT)' DB='$(DB)' RUN_DIR='$(RUN_DIR)' SECRET='$(SECRET)' \
 	  $(if $(READERS),LARDER_READERS='$(READERS)') $(if $(SYNC),LARDER_SYNC='$(SYNC)') tools/run.sh
 
 .PHONY: build
@@ -106,7 +107,7 @@ faults: packages-test build ## crashes, full disks, locks, starts and stops, wit
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sort | sed 's/:.*## /\t/' | expand -t 16
 	@echo
-	@echo "Variables of run: PORT ($(PORT)), DB ($(DB)), RUN_DIR ($(RUN_DIR)), READERS, SYNC (full or normal)"
+	@echo "Variables of run: PORT ($(PORT)), DB ($(DB)), RUN_DIR ($(RUN_DIR)), SECRET ($(SECRET)), READERS, SYNC (full or normal)"
 
 .PHONY: lint lint-clang lint-tidy lint-cppcheck lint-shell lint-format
 lint: packages-test lint-clang lint-tidy lint-cppcheck lint-shell lint-format ## all static checks

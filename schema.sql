@@ -91,7 +91,6 @@ CREATE TABLE idempotency_keys (
     key        TEXT NOT NULL,
     body_hash  TEXT NOT NULL, -- SHA-256 of the request's body, hexadecimal
     deal_id    INTEGER NOT NULL REFERENCES deals (id) ON DELETE CASCADE,
-    location   TEXT NOT NULL,
     answer     TEXT NOT NULL, -- the body, byte for byte
     created_at TEXT NOT NULL,
     PRIMARY KEY (user_id, key)

@@ -115,8 +115,24 @@ void body_refuse(const struct body *body, struct response *response, int status)
 /* ---- fields ------------------------------------------------------------------------------------
  */
 
+static const char *check_word(const struct field *field, struct text text, char *detail,
+                              size_t size) {
+    snprintf(detail, size, "must be one of:");
+    for (const char *const *word = field->words; *word != NULL; word++) {
+        if (text_equals(text, text_from(*word))) {
+            return NULL;
+        }
+        size_t used = strlen(detail);
+        snprintf(detail + used, size - used, " %s", *word);
+    }
+    return detail;
+}
+
 static const char *check_string(const struct field *field, struct text text, char *detail,
                                 size_t size) {
+    if (field->type == FIELD_WORD) {
+        return check_word(field, text, detail, size);
+    }
     size_t length = text_code_points(text);
     if (length < (uint64_t)field->minimum || length > (uint64_t)field->maximum) {
         snprintf(detail, size, "must be %" PRId64 " to %" PRId64 " characters long", field->minimum,
@@ -149,7 +165,7 @@ static const char *check_integer(const struct body *body, const struct field *fi
 }
 
 static bool is_string(const struct field *field) {
-    return field->type == FIELD_TOKEN || field->type == FIELD_TEXT;
+    return field->type != FIELD_INTEGER && field->type != FIELD_REFERENCE;
 }
 
 /* Returns what is wrong with the i-th field's member, NULL when it has been read. */
@@ -157,7 +173,8 @@ static const char *check_field(struct body *body, int i, struct json_object *obj
                                enum body_mode mode, char *detail, size_t size) {
     const struct field *field = &body->fields[i];
     struct json_object *node = NULL;
-    body->values[i].text = (struct text){0};
+    body->values[i].text =
+        field->type == FIELD_WORD ? text_from(field->words[0]) : (struct text){0};
     body->values[i].integer = field->standard;
     body->values[i].given = json_object_object_get_ex(object, field->parameter + 1, &node);
     if (!body->values[i].given) {

@@ -23,6 +23,8 @@
 enum field_type {
     FIELD_TOKEN,    /* string of A-Z a-z 0-9 . _ -, minimum to maximum long */
     FIELD_TEXT,     /* string of minimum to maximum code points, not blank */
+    FIELD_STRING,   /* string of minimum to maximum code points, any */
+    FIELD_WORD,     /* string that is one of words; the first when it is not given */
     FIELD_INTEGER,  /* JSON number without fraction and exponent, minimum to maximum */
     FIELD_REFERENCE /* the same, and exists() must find a row of that id */
 };
@@ -32,7 +34,8 @@ struct field {
     enum field_type type;
     int64_t minimum, maximum;
     bool optional;
-    int64_t standard; /* of an optional integer that is not given */
+    int64_t standard;         /* of an optional integer that is not given */
+    const char *const *words; /* ends in NULL */
     bool (*exists)(struct db *db, int64_t id);
 };
 

@@ -22,6 +22,7 @@ void cors_apply(const char *allowed, const struct request *request, struct respo
         response_header(response, TEXT("Access-Control-Max-Age"), TEXT("86400"));
     } else {
         response_header(response, TEXT("Access-Control-Expose-Headers"),
-                        TEXT("ETag, Link, Location, Retry-After, X-Request-Id"));
+                        TEXT("ETag, Idempotency-Replayed, Link, Location, Retry-After, "
+                             "WWW-Authenticate, X-Request-Id"));
     }
 }

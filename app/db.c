@@ -407,9 +407,10 @@ static bool configure(struct db *db, enum db_sync sync, char error[static DB_ERR
     if (!execute(db->handle, sql, error)) {
         return false;
     }
-    if (db->mode == DB_READ) {
+    if (db->mode != DB_WRITE) {
         /* only the writer checkpoints: SQLite before 3.51.3 can lose pages when two do at once */
         sqlite3_db_config(db->handle, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
+        sqlite3_wal_autocheckpoint(db->handle, 0);
         return true;
     }
     if (!execute(db->handle, "PRAGMA journal_mode = WAL; PRAGMA secure_delete = OFF", error)) {

@@ -24,7 +24,11 @@
 
 #include "text.h"
 
-enum db_mode { DB_READ, DB_WRITE };
+enum db_mode {
+    DB_READ,
+    DB_WRITE, /* the one writer, who alone checkpoints */
+    DB_GUEST  /* a command that writes a little beside a running service, and never checkpoints */
+};
 enum db_sync { DB_SYNC_FULL, DB_SYNC_NORMAL };
 
 enum db_failure {

@@ -3,7 +3,9 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "commands.h"
 #include "db.h"
+#include "jwt.h"
 #include "schema.h"
 #include "settings.h"
 #include "supervisor.h"
@@ -34,6 +36,23 @@ static void complain(const char *sentence) {
     printf("fault: %s\n", sentence);
 }
 
+static bool show_secrets(const struct settings *settings) {
+    char error[SECRETS_ERROR_BYTES];
+    struct jwt_rules rules;
+    if (settings->secret_file == NULL) {
+        printf("secret file: none, so nobody can log in and there are no deals\n");
+        return true;
+    }
+    if (!jwt_rules_read(&rules, settings, error)) {
+        complain(error);
+        return false;
+    }
+    bool two = rules.secrets.count > 1;
+    printf("secret file: %s, key %s signs%s%s\n", settings->secret_file, rules.secrets.keys[0].kid,
+           two ? ", key still accepted: " : "", two ? rules.secrets.keys[1].kid : "");
+    return true;
+}
+
 static int check(const struct settings *settings) {
     char error[DB_ERROR_BYTES];
     struct db *db = db_open(settings->db, DB_READ, settings->sync, error);
@@ -49,10 +68,11 @@ static int check(const struct settings *settings) {
         settings->readers, settings->sync == DB_SYNC_FULL ? "full" : "normal", settings->run_dir,
         (unsigned)settings->socket_mode,
         settings->cors_origin == NULL ? "none" : settings->cors_origin);
+    bool can_start = show_secrets(settings);
     int faults = db_check(db, complain);
     db_close(db);
     printf("integrity: %s\n", faults == 0 ? "ok" : "DAMAGED, restore a backup");
-    return faults == 0 ? 0 : 1;
+    return faults == 0 && can_start ? 0 : 1;
 }
 
 static int version(const struct settings *settings) {
@@ -74,6 +94,11 @@ static const struct command {
     {"serve", "serve the database to nginx; ends on SIGTERM or Ctrl-C", serve},
     {"init", "create the database; with --demo, filled with demo data", init},
     {"check", "check the database's integrity and schema, show the settings", check},
+    {"token", "print a token for a user, for scripts", command_token},
+    {"user add", "add a user; the password is read from standard input", command_user_add},
+    {"user passwd", "give a user another password, likewise", command_user_passwd},
+    {"user disable", "switch a user off at once, tokens too", command_user_disable},
+    {"user enable", "switch a user on again", command_user_enable},
     {"version", "print the versions of larder and SQLite", version},
     {"help", "print this", help},
 };
@@ -100,6 +125,13 @@ int main(int argc, char **argv) {
         name = "help";
     } else if (strcmp(name, "--version") == 0) {
         name = "version";
+    }
+    char two_words[32];
+    if (strcmp(name, "user") == 0 && argc > 2) {
+        snprintf(two_words, sizeof two_words, "user %s", argv[2]);
+        name = two_words;
+        argc--;
+        argv++;
     }
     for (int i = 0; i < COMMANDS; i++) {
         if (strcmp(name, commands[i].name) == 0) {

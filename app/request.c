@@ -108,6 +108,8 @@ bool request_receive(struct request *request, struct fastcgi_connection *connect
         {TEXT("HTTP_IF_NONE_MATCH"), &request->if_none_match},
         {TEXT("HTTP_IF_MATCH"), &request->if_match},
         {TEXT("HTTP_ORIGIN"), &request->origin},
+        {TEXT("HTTP_AUTHORIZATION"), &request->authorization},
+        {TEXT("HTTP_IDEMPOTENCY_KEY"), &request->idempotency_key},
         {TEXT("SCRIPT_NAME"), &request->prefix},
     };
     struct text name;

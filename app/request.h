@@ -29,6 +29,7 @@ enum { BODY_LIMIT_BYTES = 1024 * 1024, PATH_SEGMENTS = 8 };
 enum body_state { BODY_WHOLE, BODY_CUT_OFF, BODY_TOO_LARGE };
 
 struct db;
+struct jwt_rules;
 struct scoreboard;
 
 struct request {
@@ -39,7 +40,7 @@ struct request {
     int segment_count;                   /* -1: the path cannot be one of ours */
     int64_t id;                          /* the {id} of the route */
 
-    struct text content_type, if_match, if_none_match, origin;
+    struct text content_type, if_match, if_none_match, origin, authorization, idempotency_key;
     struct text request_id; /* X-Request-Id, made by the web server if not by the client */
     struct text body;
     enum body_state body_state;
@@ -47,7 +48,10 @@ struct request {
     struct arena *arena;
     struct db *db;
     const struct scoreboard *scoreboard;
-    struct text now; /* when the batch began, RFC 3339 UTC */
+    const struct jwt_rules *tokens; /* NULL: no secret file, so no routes that need one */
+    int64_t user;                   /* whose token it bears, on a route of such tokens */
+    int64_t now_s;                  /* when the batch began, in seconds since 1970 */
+    struct text now;                /* the same, RFC 3339 UTC */
 };
 
 /* Reads one request from a readable connection into *request, which the caller has zeroed but for

@@ -17,6 +17,8 @@ static const struct {
     STATUS(204, "No Content"),
     STATUS(304, "Not Modified"),
     STATUS(400, "Bad Request"),
+    STATUS(401, "Unauthorized"),
+    STATUS(403, "Forbidden"),
     STATUS(404, "Not Found"),
     STATUS(405, "Method Not Allowed"),
     STATUS(409, "Conflict"),

@@ -13,6 +13,11 @@ const struct route routes[] = {
                                       [METHOD_PUT] = category_replace,
                                       [METHOD_DELETE] = category_delete}},
     {"/categories", .handlers = {[METHOD_GET] = category_list, [METHOD_POST] = category_create}},
+    {"/api/deals/{id}", .access = ACCESS_BEARER,
+     .handlers = {[METHOD_GET] = deal_read, [METHOD_DELETE] = deal_delete}},
+    {"/api/deals", .access = ACCESS_BEARER,
+     .handlers = {[METHOD_GET] = deal_list, [METHOD_POST] = deal_create}},
+    {"/api/login", .access = ACCESS_LOGIN, .handlers = {[METHOD_POST] = login}},
     {"/health", .without_database = true, .handlers = {[METHOD_GET] = health}},
     {"/ready", .handlers = {[METHOD_GET] = ready}},
 };
@@ -20,6 +25,9 @@ const struct route routes[] = {
 const int routes_count = sizeof routes / sizeof *routes;
 
 static bool fits(const struct route *route, struct request *request) {
+    if (route->access != ACCESS_ALL && request->tokens == NULL) {
+        return false;
+    }
     struct text pattern = text_from(route->path + 1);
     struct text part;
     int i = 0;
@@ -70,7 +78,9 @@ struct match routes_match(struct request *request, struct response *response) {
         return match;
     }
     enum method method = request->method == METHOD_HEAD ? METHOD_GET : request->method;
-    match.lane = method == METHOD_GET ? LANE_READ : LANE_WRITE;
+    match.lane = method == METHOD_GET                  ? LANE_READ
+                 : match.route->access == ACCESS_LOGIN ? LANE_LOGIN
+                                                       : LANE_WRITE;
     match.handler = method == METHOD_OTHER ? NULL : match.route->handlers[method];
     if (match.handler != NULL) {
         return match;

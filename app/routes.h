@@ -11,12 +11,21 @@
  * otherwise, keeps nothing. An answer other than 2xx undoes what the handler wrote. */
 typedef void handler(const struct request *request, struct response *response);
 
-/* Which worker may serve a route: nginx sends reads to the readers, the rest to the one writer. */
-enum lane { LANE_READ = 1, LANE_WRITE = 2 };
+/* Which worker may serve a route: nginx sends reads to the readers, logins, which are slow on
+ * purpose, to a worker of their own, and the rest to the one writer. */
+enum lane { LANE_READ = 1, LANE_WRITE = 2, LANE_LOGIN = 4 };
+
+/* Who may use a route. Those of the last two exist only where a secret file is configured. */
+enum access {
+    ACCESS_ALL,
+    ACCESS_LOGIN, /* anybody, to get a token: POST belongs to LANE_LOGIN */
+    ACCESS_BEARER /* who bears a valid token; request->user is set */
+};
 
 struct route {
     const char *path;      /* "/products/{id}": {id} is a positive integer */
     bool without_database; /* no transaction is opened for it */
+    enum access access;
     handler *handlers[METHOD_OTHER];
 };
 

@@ -1,7 +1,8 @@
 /* scoreboard: what the processes know of each other, in memory they share.
  *
  * The supervisor makes it before it forks. Each worker writes its own slot with plain atomic
- * stores, anyone reads; there is no lock. Slot 0 is the writer's. */
+ * stores, anyone reads; there is no lock. Slot 0 is the writer's, the readers' follow, then the
+ * login worker's. */
 #ifndef LARDER_SCOREBOARD_H
 #define LARDER_SCOREBOARD_H
 
@@ -9,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { SCOREBOARD_SLOTS = 65 /* one writer, up to 64 readers */ };
+enum { SCOREBOARD_READERS = 64, SCOREBOARD_SLOTS = SCOREBOARD_READERS + 2 };
 
 struct scoreboard_slot {
     _Atomic bool serving; /* set by the worker when it takes requests, cleared when it has ended */

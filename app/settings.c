@@ -9,6 +9,8 @@
 #include "scoreboard.h"
 #include "text.h"
 
+enum { TOKEN_TTL_MAXIMUM_S = 366 * 86400, EMAIL_CHARACTERS = 254, NAME_CHARACTERS = 100 };
+
 /* ---- values: each returns false when the text is not one ----------------------------------------
  */
 
@@ -24,7 +26,7 @@ static bool read_run_dir(struct settings *settings, const char *value) {
 
 static bool read_readers(struct settings *settings, const char *value) {
     int64_t readers = 0;
-    if (!text_integer(text_from(value), 0, SCOREBOARD_SLOTS - 1, &readers)) {
+    if (!text_integer(text_from(value), 0, SCOREBOARD_READERS, &readers)) {
         return false;
     }
     settings->readers = (int)readers;
@@ -52,14 +54,61 @@ static bool read_socket_mode(struct settings *settings, const char *value) {
     return mode > 0 && mode <= 0777;
 }
 
-static bool read_cors_origin(struct settings *settings, const char *value) {
-    settings->cors_origin = value[0] == '\0' ? NULL : value;
+/* Visible ASCII; an empty value is the same as none. */
+static bool read_visible(const char **setting, const char *value) {
+    *setting = value[0] == '\0' ? NULL : value;
     for (const char *c = value; *c != '\0'; c++) {
         if (*c <= ' ' || *c > '~') {
             return false;
         }
     }
     return true;
+}
+
+static bool read_cors_origin(struct settings *settings, const char *value) {
+    return read_visible(&settings->cors_origin, value);
+}
+
+static bool read_secret_file(struct settings *settings, const char *value) {
+    settings->secret_file = value[0] == '\0' ? NULL : value;
+    return true;
+}
+
+static bool read_token_issuer(struct settings *settings, const char *value) {
+    return read_visible(&settings->token_issuer, value);
+}
+
+static bool read_token_audience(struct settings *settings, const char *value) {
+    return read_visible(&settings->token_audience, value);
+}
+
+static bool read_token_ttl(struct settings *settings, const char *value) {
+    return text_integer(text_from(value), 1, TOKEN_TTL_MAXIMUM_S, &settings->token_ttl_s);
+}
+
+static bool read_user(struct settings *settings, const char *value) {
+    return text_id(text_from(value), &settings->user);
+}
+
+/* Not a proof that mail arrives there: one @ between two parts, nothing that is no address. */
+static bool read_email(struct settings *settings, const char *value) {
+    struct text domain = text_from(value);
+    struct text name;
+    settings->email = value;
+    for (const char *c = value; *c != '\0'; c++) {
+        if ((unsigned char)*c <= ' ' || *c == 0x7F) {
+            return false;
+        }
+    }
+    return text_is_utf8(domain) && text_code_points(domain) <= EMAIL_CHARACTERS &&
+           text_split(&domain, '@', &name) && name.length > 0 && domain.length > 0 &&
+           memchr(domain.data, '@', domain.length) == NULL;
+}
+
+static bool read_name(struct settings *settings, const char *value) {
+    struct text name = text_from(value);
+    settings->name = value;
+    return text_is_utf8(name) && text_code_points(name) <= NAME_CHARACTERS && !text_is_blank(name);
 }
 
 /* ---- the table ----------------------------------------------------------------------------------
@@ -80,6 +129,22 @@ static const struct option {
      "who may connect to the sockets (660)", read_socket_mode},
     {"--cors-origin", "LARDER_CORS_ORIGIN", "ORIGIN", "an origin such as https://example.org, or *",
      "the web origin whose pages may call the service (none)", read_cors_origin},
+    {"--secret-file", "LARDER_SECRET_FILE", "PATH", "a path",
+     "one or two lines 'NAME SECRET' that sign tokens; without it nobody logs in (none)",
+     read_secret_file},
+    {"--token-issuer", "LARDER_TOKEN_ISSUER", "TEXT", "of visible ASCII characters",
+     "what tokens must claim as iss (not looked at)", read_token_issuer},
+    {"--token-audience", "LARDER_TOKEN_AUDIENCE", "TEXT", "of visible ASCII characters",
+     "what tokens must claim as aud (not looked at)", read_token_audience},
+    {"--token-ttl", "LARDER_TOKEN_TTL", "SECONDS", "a number of seconds, a year at the most",
+     "how long a token is good (3600)", read_token_ttl},
+    {"--ttl", NULL, "SECONDS", "a number of seconds, a year at the most",
+     "token: the same, for this one", read_token_ttl},
+    {"--user", NULL, "ID", "the id of a user", "token: whose it is", read_user},
+    {"--email", NULL, "ADDRESS", "an address such as ada@example.org", "user: which one",
+     read_email},
+    {"--name", NULL, "NAME", "1 to 100 characters, not blank", "user add: what to call them",
+     read_name},
 };
 
 enum { OPTIONS = sizeof options / sizeof *options };
@@ -88,7 +153,8 @@ void settings_help(FILE *out) {
     for (int i = 0; i < OPTIONS; i++) {
         char left[64];
         snprintf(left, sizeof left, "%s %s", options[i].flag, options[i].argument);
-        fprintf(out, "  %-24s %-20s %s\n", left, options[i].variable, options[i].help);
+        fprintf(out, "  %-24s %-21s %s\n", left,
+                options[i].variable == NULL ? "" : options[i].variable, options[i].help);
     }
 }
 
@@ -109,9 +175,10 @@ bool settings_read(struct settings *settings, int argc, char **argv, char *error
         .readers = settings_default_readers(),
         .sync = DB_SYNC_FULL,
         .socket_mode = 0660,
+        .token_ttl_s = 3600,
     };
     for (int i = 0; i < OPTIONS; i++) {
-        const char *value = getenv(options[i].variable);
+        const char *value = options[i].variable == NULL ? NULL : getenv(options[i].variable);
         if (value != NULL &&
             !use(&options[i], settings, options[i].variable, value, error, error_size)) {
             return false;
@@ -187,5 +254,5 @@ int settings_default_readers(void) {
         processors = (int)limit;
     }
     int readers = (processors + 1) / 2;
-    return readers < SCOREBOARD_SLOTS - 1 ? readers : SCOREBOARD_SLOTS - 1;
+    return readers < SCOREBOARD_READERS ? readers : SCOREBOARD_READERS;
 }

@@ -19,6 +19,12 @@ struct settings {
     mode_t socket_mode;
     const char *cors_origin; /* NULL: no cross-origin answers */
     bool demo;
+    const char *secret_file;                   /* NULL: nobody can log in */
+    const char *token_issuer, *token_audience; /* NULL: not asked for */
+    int64_t token_ttl_s;
+    /* of the commands that are about one user */
+    int64_t user;
+    const char *email, *name;
 };
 
 /* Fills in defaults and environment, then reads argv[1] and on. Returns false with one sentence in

@@ -19,6 +19,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "jwt.h"
 #include "log.h"
 #include "worker.h"
 
@@ -32,7 +33,7 @@ enum {
     SMB_MAGIC = 0xFF534D42,
 };
 
-enum socket_lane { READ_SOCKET, WRITE_SOCKET, SOCKETS };
+enum socket_lane { READ_SOCKET, WRITE_SOCKET, LOGIN_SOCKET, SOCKETS };
 
 struct child {
     pid_t pid; /* 0: none is running */
@@ -45,6 +46,8 @@ struct child {
 struct supervisor {
     const struct settings *settings;
     struct scoreboard *scoreboard;
+    struct jwt_rules rules;
+    const struct jwt_rules *tokens; /* NULL: no secret file is configured */
     int lock;
     int sockets[SOCKETS];
     char paths[SOCKETS][sizeof(((struct sockaddr_un *)0)->sun_path)];
@@ -140,12 +143,27 @@ static bool make_run_dir(const char *path) {
     return true;
 }
 
+/* Before any fork, so that every worker verifies with the same keys. */
+static bool read_secrets(struct supervisor *supervisor) {
+    char error[SECRETS_ERROR_BYTES];
+    if (supervisor->settings->secret_file == NULL) {
+        return true;
+    }
+    supervisor->tokens = &supervisor->rules;
+    return jwt_rules_read(&supervisor->rules, supervisor->settings, error) || refuse("%s", error);
+}
+
 static bool start(struct supervisor *supervisor) {
     supervisor->count = 1 + supervisor->settings->readers;
+    if (!read_secrets(supervisor)) {
+        return false;
+    }
+    supervisor->count += supervisor->tokens != NULL;
     if (!lock_database(supervisor) || !check_database(supervisor->settings) ||
         !make_run_dir(supervisor->settings->run_dir) ||
         !listen_on(supervisor, READ_SOCKET, "read.sock") ||
-        !listen_on(supervisor, WRITE_SOCKET, "write.sock")) {
+        !listen_on(supervisor, WRITE_SOCKET, "write.sock") ||
+        !listen_on(supervisor, LOGIN_SOCKET, "login.sock")) {
         return false;
     }
     supervisor->scoreboard = scoreboard_create();
@@ -159,8 +177,12 @@ static bool start(struct supervisor *supervisor) {
  */
 
 static _Noreturn void run_child(struct supervisor *supervisor, int i, pid_t parent) {
+    int readers = supervisor->settings->readers;
     bool writer = i == 0;
-    bool alone = supervisor->settings->readers == 0;
+    bool reader = readers == 0 ? writer : i >= 1 && i <= readers;
+    bool login = i == readers + 1;
+    /* without secrets there are no logins: a reader then says so to who asks */
+    bool hears_logins = supervisor->tokens == NULL ? reader : login;
     prctl(PR_SET_PDEATHSIG, SIGTERM);
     if (getppid() != parent) {
         _exit(1); /* the supervisor died before the line above */
@@ -176,11 +198,13 @@ static _Noreturn void run_child(struct supervisor *supervisor, int i, pid_t pare
     sigprocmask(SIG_SETMASK, &signals, NULL);
     struct worker_job job = {
         .settings = supervisor->settings,
+        .tokens = supervisor->tokens,
         .scoreboard = supervisor->scoreboard,
         .slot = i,
-        .lanes = (writer ? LANE_WRITE : 0U) | (!writer || alone ? LANE_READ : 0U),
-        .listeners = {!writer || alone ? supervisor->sockets[READ_SOCKET] : -1,
-                      writer ? supervisor->sockets[WRITE_SOCKET] : -1},
+        .lanes = (writer ? LANE_WRITE : 0U) | (reader ? LANE_READ : 0U) | (login ? LANE_LOGIN : 0U),
+        .listeners = {reader ? supervisor->sockets[READ_SOCKET] : -1,
+                      writer ? supervisor->sockets[WRITE_SOCKET] : -1,
+                      hears_logins ? supervisor->sockets[LOGIN_SOCKET] : -1},
     };
     if (!writer) {
         close(supervisor->lock);
@@ -323,14 +347,16 @@ int supervisor_run(const struct settings *settings) {
     for (int i = 0; i < supervisor.count; i++) {
         if (i == 0) {
             snprintf(supervisor.children[i].name, sizeof supervisor.children[i].name, "writer");
+        } else if (i > settings->readers) {
+            snprintf(supervisor.children[i].name, sizeof supervisor.children[i].name, "login");
         } else {
             snprintf(supervisor.children[i].name, sizeof supervisor.children[i].name, "reader %d",
                      i);
         }
     }
-    log_event("S05", "serves %s on %s with %d reader%s and one writer, pid %ld", settings->db,
+    log_event("S05", "serves %s on %s with %d reader%s and one writer%s, pid %ld", settings->db,
               settings->run_dir, settings->readers, settings->readers == 1 ? "" : "s",
-              (long)getpid());
+              supervisor.tokens == NULL ? "" : ", and logins", (long)getpid());
     for (;;) {
         int number = wait_signal(&signals, start_due(&supervisor));
         if (number == SIGTERM || number == SIGINT) {

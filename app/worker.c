@@ -11,14 +11,15 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "bearer.h"
 #include "cors.h"
 #include "log.h"
+#include "utc.h"
 
 enum {
     BATCH = 128, /* requests a wake-up at the most: bounds memory and the wait of the first */
     CHECKPOINT_IDLE_MS = 50, /* the writer has nothing to do: empty the WAL now */
     CHECKPOINT_PAGES = 4000, /* or never idle: at 16 MiB of WAL, between two batches */
-    TIME_BYTES = sizeof "2026-11-30T22:00:00Z",
 };
 
 /* A connection that the web server keeps open, in the list of all. */
@@ -47,7 +48,7 @@ struct worker {
     int count;
     enum db_failure failure; /* of the batch's transaction: no request after it tries again */
     time_t second;
-    char now[TIME_BYTES];
+    char now[UTC_BYTES];
 };
 
 /* ---- connections --------------------------------------------------------------------------------
@@ -160,13 +161,17 @@ static void void_answers(struct worker *worker, enum db_failure failure) {
     }
 }
 
-static void run_handler(struct worker *worker, struct exchange *exchange, handler *handle,
-                        bool writes) {
+static void run_handler(struct worker *worker, struct exchange *exchange,
+                        const struct match *match) {
     struct db *db = worker->db;
+    bool writes = match->lane == LANE_WRITE;
     if (writes && !db_savepoint(db)) {
         answer_failure(&exchange->response, db_failure(db));
     } else {
-        handle(&exchange->request, &exchange->response);
+        if (match->route->access != ACCESS_BEARER ||
+            bearer_check(&exchange->request, &exchange->response)) {
+            match->handler(&exchange->request, &exchange->response);
+        }
         db_reset_statements(db);
         exchange->in_transaction = true;
         if (db_failure(db) != DB_FINE) {
@@ -196,7 +201,7 @@ static void serve(struct worker *worker, struct exchange *exchange) {
     } else if ((worker->job->lanes & match.lane) == 0) {
         log_event("W03",
                   "request %.*s came to the wrong socket: GET, HEAD and OPTIONS belong to "
-                  "read.sock, the rest to write.sock; see nginx/larder.conf",
+                  "read.sock, logins to login.sock, the rest to write.sock; see nginx/larder.conf",
                   (int)request->request_id.length, request->request_id.data);
         response_problem(response, 421, "the web server sent this request to the wrong worker");
     } else if (match.route->without_database) {
@@ -204,7 +209,7 @@ static void serve(struct worker *worker, struct exchange *exchange) {
     } else if (!ensure_transaction(worker)) {
         answer_failure(response, worker->failure);
     } else {
-        run_handler(worker, exchange, match.handler, match.lane == LANE_WRITE);
+        run_handler(worker, exchange, &match);
     }
     cors_apply(worker->job->settings->cors_origin, request, response);
     if (response->status >= 500) {
@@ -219,9 +224,7 @@ static void serve(struct worker *worker, struct exchange *exchange) {
 static void tell_time(struct worker *worker) {
     time_t second = time(NULL);
     if (second != worker->second) {
-        struct tm utc;
-        gmtime_r(&second, &utc);
-        strftime(worker->now, sizeof worker->now, "%Y-%m-%dT%H:%M:%SZ", &utc);
+        utc_format(second, worker->now);
         worker->second = second;
     }
 }
@@ -247,7 +250,9 @@ static void collect(struct worker *worker, const struct epoll_event *events, int
             .arena = &worker->arena,
             .db = worker->db,
             .scoreboard = worker->job->scoreboard,
-            .now = {.data = worker->now, .length = TIME_BYTES - 1},
+            .tokens = worker->job->tokens,
+            .now_s = worker->second,
+            .now = {.data = worker->now, .length = UTC_BYTES - 1},
         };
         if (request_receive(&exchange->request, exchange->client->connection)) {
             response_start(&exchange->response, &worker->arena);
@@ -306,7 +311,9 @@ static void loop(struct worker *worker) {
     for (;;) {
         /* draining: only what is there already; else until the next request */
         int timeout = worker->stopping ? 0 : db_wal_pages(worker->db) > 0 ? CHECKPOINT_IDLE_MS : -1;
-        int ready = epoll_wait(worker->epoll, events, BATCH, timeout);
+        /* logins share nothing that a batch would save, and each takes its time */
+        int most = worker->job->lanes == LANE_LOGIN ? 1 : BATCH;
+        int ready = epoll_wait(worker->epoll, events, most, timeout);
         if (ready > 0) {
             serve_batch(worker, events, ready);
         } else if (ready == 0 && worker->stopping) {

@@ -10,10 +10,11 @@
 #include "scoreboard.h"
 #include "settings.h"
 
-enum { WORKER_LISTENERS = 2 };
+enum { WORKER_LISTENERS = 3 };
 
 struct worker_job {
     const struct settings *settings;
+    const struct jwt_rules *tokens; /* NULL: no secret file is configured */
     struct scoreboard *scoreboard;
     int slot;                        /* of the scoreboard; 0 is the writer */
     unsigned lanes;                  /* enum lane, added up */

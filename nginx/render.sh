@@ -70,7 +70,7 @@ fi
 render larder-http.conf >"$run_dir/nginx/larder-http.conf"
 
 set --
-[ -z "$prefix" ] || set -- -e "s|location / |location $prefix/ |" -e "s|/larder:write|$prefix/larder:write|"
+[ -z "$prefix" ] || set -- -e "s|location / |location $prefix/ |" -e "s|/larder:write|$prefix/larder:write|" -e "s|= /api/login|= $prefix/api/login|"
 render larder.conf "$@" >"$run_dir/nginx/larder.conf"
 
 set --

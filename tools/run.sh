@@ -1,6 +1,6 @@
 #!/bin/bash
 # The quick start, in the foreground: the demo database if there is none, larder and nginx.
-# Ctrl-C stops both. Set by `make run`: PORT, DB, RUN_DIR; LARDER_* reach larder itself.
+# Ctrl-C stops both. Set by `make run`: PORT, DB, RUN_DIR, SECRET; LARDER_* reach larder itself.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin
@@ -9,6 +9,12 @@ larder=build/larder
 mkdir -p "$(dirname "$DB")" "$RUN_DIR"
 run=$(cd "$RUN_DIR" && pwd)
 [ -e "$DB" ] || $larder init --demo --db "$DB"
+
+# made once: a new secret would end every token
+if [ ! -e "$SECRET" ]; then
+    mkdir -p "$(dirname "$SECRET")"
+    (umask 077 && printf '1 %s\n' "$(od -An -v -N32 -tx1 /dev/urandom | tr -d ' \n')" >"$SECRET")
+fi
 
 pids=()
 # shellcheck disable=SC2317 # called by the trap
@@ -27,7 +33,7 @@ trap stop EXIT
 trap 'trap "" INT; exit 0' INT TERM HUP
 
 # in sessions of their own, so that Ctrl-C reaches them through this script alone, in the right order
-setsid $larder serve --db "$DB" --run-dir "$run" &
+setsid $larder serve --db "$DB" --run-dir "$run" --secret-file "$SECRET" &
 pids[0]=$!
 nginx/render.sh "$run" "127.0.0.1:$PORT"
 setsid nginx -g 'daemon off;' -e stderr -p "$run" -c "$run/nginx/nginx.conf" &

@@ -1,0 +1,169 @@
+#include "../body.h"
+#include "../conditional.h"
+#include "../json.h"
+#include "endpoints.h"
+#include "idempotency.h"
+
+/* The representation: the aliases are the JSON. */
+#define DEAL_COLUMNS                                                                               \
+    "SELECT d.id AS \"id\", d.title AS \"title\", d.amount_cents AS \"amount_cents\","             \
+    "       d.status AS \"status\", u.id AS \"owner.id\", u.name AS \"owner.name\","               \
+    "       d.created_at AS \"created_at\" "
+#define DEAL DEAL_COLUMNS "FROM deals d JOIN users u ON u.id = d.owner_id "
+
+/* The page's ids come from an index alone, however far down it is; only its rows are read. CROSS
+ * keeps the page outermost. */
+#define DEAL_PAGE(filter)                                                                          \
+    DEAL_COLUMNS "FROM (SELECT id FROM deals " filter                                              \
+                 " ORDER BY created_at DESC, id DESC LIMIT :limit OFFSET :offset) page"            \
+                 " CROSS JOIN deals d ON d.id = page.id CROSS JOIN users u ON u.id = d.owner_id"   \
+                 " ORDER BY d.created_at DESC, d.id DESC"
+
+static const char *const statuses[] = {"open", "won", "lost", NULL};
+
+static const struct field fields[] = {
+    {":title", FIELD_TEXT, 1, 200},
+    {":amount_cents", FIELD_INTEGER, 0, INT64_C(1000000000000000)},
+    {":status", FIELD_WORD, .optional = true, .words = statuses},
+};
+
+/* ---- reading ------------------------------------------------------------------------------------
+ */
+
+/* Answers with the deal, or with 404 and false. */
+static bool show(const struct request *request, struct response *response, int status, int64_t id) {
+    struct db_statement *statement = db_statement(request->db, DEAL "WHERE d.id = :id");
+    db_bind_integer(statement, ":id", id);
+    if (!db_row(statement)) {
+        response_problem(response, 404, "there is no deal with this id");
+        return false;
+    }
+    response_json(response, status);
+    json_row(&response->body, statement);
+    return true;
+}
+
+void deal_read(const struct request *request, struct response *response) {
+    if (request_query(request, response, NULL, 0, NULL) &&
+        show(request, response, 200, request->id)) {
+        conditional_read(request, response);
+    }
+}
+
+/* From the counts that triggers keep (schema.sql). */
+static int64_t count(struct db *db, const struct parameter_value *status) {
+    struct db_statement *statement = NULL;
+    if (status->given) {
+        statement = db_statement(db, "SELECT count FROM deal_counts WHERE status = :status");
+        db_bind_text(statement, ":status", status->text);
+    } else {
+        statement = db_statement(
+            db, "SELECT sum(count) FROM deal_counts WHERE status IN ('open', 'won', 'lost')");
+    }
+    return db_row(statement) ? db_integer(statement, 0) : 0;
+}
+
+static void write_items(const struct request *request, struct buffer *body, int64_t offset,
+                        int64_t limit, const struct parameter_value *status) {
+    struct db_statement *statement =
+        status->given ? db_statement(request->db, DEAL_PAGE("WHERE status = :status"))
+                      : db_statement(request->db, DEAL_PAGE(""));
+    db_bind_integer(statement, ":limit", limit);
+    db_bind_integer(statement, ":offset", offset);
+    if (status->given) {
+        db_bind_text(statement, ":status", status->text);
+    }
+    for (bool first = true; db_row(statement); first = false) {
+        buffer_append(body, first ? TEXT("") : TEXT(","));
+        json_row(body, statement);
+    }
+}
+
+void deal_list(const struct request *request, struct response *response) {
+    enum { PAGE, PER_PAGE, STATUS, COUNT };
+    static const struct parameter parameters[COUNT] = {
+        {"page", PARAMETER_INTEGER, 1, INT64_MAX, .standard = 1},
+        {"per_page", PARAMETER_INTEGER, 1, 100, .standard = 20},
+        {"status", PARAMETER_WORD, .words = statuses},
+    };
+    struct parameter_value values[COUNT];
+    if (!request_query(request, response, parameters, COUNT, values)) {
+        return;
+    }
+    int64_t page = values[PAGE].integer;
+    int64_t per_page = values[PER_PAGE].integer;
+    int64_t total = count(request->db, &values[STATUS]);
+    int64_t pages = (total + per_page - 1) / per_page;
+    struct buffer *body = &response->body;
+    response_json(response, 200);
+    buffer_append(body, TEXT("{\"items\":["));
+    if (page <= pages) { /* so that page times per_page cannot overflow */
+        write_items(request, body, (page - 1) * per_page, per_page, &values[STATUS]);
+    }
+    buffer_append(body, TEXT("],\"page\":"));
+    buffer_append_integer(body, page);
+    buffer_append(body, TEXT(",\"per_page\":"));
+    buffer_append_integer(body, per_page);
+    buffer_append(body, TEXT(",\"total\":"));
+    buffer_append_integer(body, total);
+    buffer_append(body, TEXT(",\"pages\":"));
+    buffer_append_integer(body, pages);
+    buffer_append(body, TEXT("}"));
+    conditional_read(request, response);
+}
+
+/* ---- writing ------------------------------------------------------------------------------------
+ */
+
+static void insert(const struct request *request, struct response *response,
+                   const struct body *body) {
+    struct db_statement *statement = db_statement(
+        request->db, "INSERT INTO deals (title, amount_cents, status, owner_id, created_at)"
+                     " VALUES (:title, :amount_cents, :status, :owner, :now)");
+    body_bind(body, statement);
+    db_bind_integer(statement, ":owner", request->user);
+    db_bind_text(statement, ":now", request->now);
+    db_run(statement);
+    int64_t id = db_inserted_id(request->db);
+    show(request, response, 201, id);
+    response_etag(response);
+    response_location(response, request->prefix, DEAL_PATH, id);
+    idempotency_keep(request, response, id);
+}
+
+void deal_create(const struct request *request, struct response *response) {
+    struct body body;
+    if (!request_query(request, response, NULL, 0, NULL) ||
+        !idempotency_check_key(request, response) ||
+        !body_open(&body, request, response, BODY_JSON)) {
+        return;
+    }
+    if (!body_read(&body, BODY_ROOT, fields, sizeof fields / sizeof *fields, BODY_FULL)) {
+        body_refuse(&body, response, 422);
+    } else if (idempotency_begin(request, response)) {
+        insert(request, response, &body);
+    }
+}
+
+static bool is_owner(const struct request *request) {
+    struct db_statement *statement =
+        db_statement(request->db, "SELECT owner_id FROM deals WHERE id = :id");
+    db_bind_integer(statement, ":id", request->id);
+    return db_row(statement) && db_integer(statement, 0) == request->user;
+}
+
+void deal_delete(const struct request *request, struct response *response) {
+    if (!request_query(request, response, NULL, 0, NULL) ||
+        !show(request, response, 200, request->id)) {
+        return;
+    }
+    if (!is_owner(request)) {
+        response_problem(response, 403, "the deal belongs to somebody else");
+    } else if (conditional_change(request, response)) {
+        struct db_statement *statement =
+            db_statement(request->db, "DELETE FROM deals WHERE id = :id");
+        db_bind_integer(statement, ":id", request->id);
+        db_run(statement);
+        response_empty(response, 204);
+    }
+}
