@@ -7,6 +7,7 @@ DB ?= var/larder.db
 RUN_DIR ?= var/run
 READERS ?=
 SYNC ?=
+PROBES ?= 1
 
 CC = gcc
 BUILD = build
@@ -41,7 +42,7 @@ MODULES = $(filter-out app/main.c,$(SOURCES))
 .PHONY: run
 run: packages-run build ## serve the demo on http://localhost:8080 until Ctrl-C
 	@PORT='$(PORT)' DB='$(DB)' RUN_DIR='$(RUN_DIR)' \
-	  $(if $(READERS),LARDER_READERS='$(READERS)') $(if $(SYNC),LARDER_SYNC='$(SYNC)') tools/run.sh
+	  $(if $(READERS),LARDER_READERS='$(READERS)') LARDER_PROBES='$(PROBES)' $(if $(SYNC),LARDER_SYNC='$(SYNC)') tools/run.sh
 
 .PHONY: build
 build: packages-build ## build/larder
@@ -106,7 +107,7 @@ faults: packages-test build ## crashes, full disks, locks, starts and stops, wit
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sort | sed 's/:.*## /\t/' | expand -t 16
 	@echo
-	@echo "Variables of run: PORT ($(PORT)), DB ($(DB)), RUN_DIR ($(RUN_DIR)), READERS, SYNC (full or normal)"
+	@echo "Variables of run: PORT ($(PORT)), DB ($(DB)), RUN_DIR ($(RUN_DIR)), READERS, SYNC (full or normal), PROBES ($(PROBES))"
 
 .PHONY: lint lint-clang lint-tidy lint-cppcheck lint-shell lint-format
 lint: packages-test lint-clang lint-tidy lint-cppcheck lint-shell lint-format ## all static checks

@@ -47,7 +47,9 @@ struct request {
     struct arena *arena;
     struct db *db;
     const struct scoreboard *scoreboard;
-    struct text now; /* when the batch began, RFC 3339 UTC */
+    uint64_t *random; /* the worker's generator, never 0 */
+    bool probes;      /* the setting */
+    struct text now;  /* when the batch began, RFC 3339 UTC */
 };
 
 /* Reads one request from a readable connection into *request, which the caller has zeroed but for
