@@ -53,22 +53,22 @@ san: packages-build ## build/san/larder, with AddressSanitizer and UndefinedBeha
 	@$(MAKE) --no-print-directory $(BUILD)/san/larder
 
 $(BUILD)/larder: $(call objects,release,$(SOURCES))
-	$(CC) $(RELEASE) $(LINK_HARDENING) -o $@ $^ $(LIBS)
+	@echo "  link $@" && $(CC) $(RELEASE) $(LINK_HARDENING) -o $@ $^ $(LIBS)
 
 $(BUILD)/san/larder: $(call objects,san,$(SOURCES))
-	$(CC) $(SANITIZE) -o $@ $^ $(LIBS)
+	@echo "  link $@" && $(CC) $(SANITIZE) -o $@ $^ $(LIBS)
 
 $(BUILD)/release/%.o: %.c $(HEADERS) Makefile
 	@mkdir -p $(@D)
-	$(CC) $(WARNINGS) $(DEFINES) $(RELEASE) -c -o $@ $<
+	@echo "  $(CC) $<" && $(CC) $(WARNINGS) $(DEFINES) $(RELEASE) -c -o $@ $<
 
 $(BUILD)/san/%.o: %.c $(HEADERS) Makefile
 	@mkdir -p $(@D)
-	$(CC) $(WARNINGS) $(DEFINES) $(SANITIZE) -c -o $@ $<
+	@echo "  $(CC) $<" && $(CC) $(WARNINGS) $(DEFINES) $(SANITIZE) -c -o $@ $<
 
 $(BUILD)/release/%.o $(BUILD)/san/%.o: %.S schema.sql app/demo.sql
 	@mkdir -p $(@D)
-	$(CC) -I. -c -o $@ $<
+	@$(CC) -I. -c -o $@ $<
 
 .PHONY: packages-build packages-run packages-test
 packages-build:
@@ -93,7 +93,7 @@ unit: packages-test $(UNITS:%=$(BUILD)/unit/%) ## unit tests of each module, und
 
 $(BUILD)/unit/%: $(BUILD)/san/tests/unit/%.o $(BUILD)/san/tests/unit/support.o $(call objects,san,$(MODULES))
 	@mkdir -p $(@D)
-	$(CC) $(SANITIZE) -o $@ $^ $(LIBS) -lcmocka
+	@echo "  link $@" && $(CC) $(SANITIZE) -o $@ $^ $(LIBS) -lcmocka
 
 .PHONY: contract
 contract: packages-test build ## the HTTP contract through nginx, on a service of its own

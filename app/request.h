@@ -56,6 +56,9 @@ struct request {
  * arena. Returns false when there is none (see fastcgi_receive()). */
 bool request_receive(struct request *request, struct fastcgi_connection *connection);
 
+/* Sets path and query from a raw request target, below request->prefix. */
+void request_set_target(struct request *request, struct text target);
+
 enum parameter_type {
     PARAMETER_INTEGER, /* a whole number from minimum to maximum */
     PARAMETER_TEXT,    /* minimum to maximum code points, without blanks at both ends */
