@@ -42,6 +42,12 @@ WHEN old.sku <> new.sku OR old.name <> new.name BEGIN
     INSERT INTO products_search (rowid, sku, name) VALUES (new.id, new.sku, new.name);
 END;
 
+-- The rows that /db and /queries pick from; filled by the demo data only.
+CREATE TABLE world (
+    id            INTEGER PRIMARY KEY,
+    random_number INTEGER NOT NULL
+) STRICT;
+
 -- A user is switched off rather than deleted: deals keep their owner.
 CREATE TABLE users (
     id            INTEGER PRIMARY KEY AUTOINCREMENT,

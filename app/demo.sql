@@ -13,6 +13,10 @@ FROM n WHERE i % 5 <> 0;
 
 UPDATE sqlite_sequence SET seq = 12500 WHERE name = 'products';
 
+INSERT INTO world (id, random_number)
+WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 10000)
+SELECT i, i * 7919 % 10007 % 10000 + 1 FROM n;
+
 -- Ten users; the password of all is larder-demo. The hash is fixed, where `larder user add` salts each anew.
 INSERT INTO users (id, email, name, password_hash)
 WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 10)

@@ -48,6 +48,8 @@ struct request {
     struct arena *arena;
     struct db *db;
     const struct scoreboard *scoreboard;
+    uint64_t *random; /* the worker's generator, never 0 */
+    bool probes;      /* the setting */
     const struct jwt_rules *tokens; /* NULL: no secret file, so no routes that need one */
     int64_t user;                   /* whose token it bears, on a route of such tokens */
     int64_t now_s;                  /* when the batch began, in seconds since 1970 */
@@ -57,6 +59,9 @@ struct request {
 /* Reads one request from a readable connection into *request, which the caller has zeroed but for
  * arena. Returns false when there is none (see fastcgi_receive()). */
 bool request_receive(struct request *request, struct fastcgi_connection *connection);
+
+/* Sets path and query from a raw request target, below request->prefix. */
+void request_set_target(struct request *request, struct text target);
 
 enum parameter_type {
     PARAMETER_INTEGER, /* a whole number from minimum to maximum */

@@ -25,6 +25,7 @@ enum access {
 struct route {
     const char *path;      /* "/products/{id}": {id} is a positive integer */
     bool without_database; /* no transaction is opened for it */
+    bool probe;            /* not there unless the setting `probes` is on */
     enum access access;
     handler *handlers[METHOD_OTHER];
 };

@@ -111,6 +111,11 @@ static bool read_name(struct settings *settings, const char *value) {
     return text_is_utf8(name) && text_code_points(name) <= NAME_CHARACTERS && !text_is_blank(name);
 }
 
+static bool read_probes(struct settings *settings, const char *value) {
+    settings->probes = strcmp(value, "1") == 0 || strcmp(value, "on") == 0;
+    return settings->probes || strcmp(value, "0") == 0 || strcmp(value, "off") == 0;
+}
+
 /* ---- the table ----------------------------------------------------------------------------------
  */
 
@@ -129,6 +134,8 @@ static const struct option {
      "who may connect to the sockets (660)", read_socket_mode},
     {"--cors-origin", "LARDER_CORS_ORIGIN", "ORIGIN", "an origin such as https://example.org, or *",
      "the web origin whose pages may call the service (none)", read_cors_origin},
+    {"--probes", "LARDER_PROBES", "on|off", "on or off",
+     "the routes that comparisons measure: /json, /db, /queries, /greet, /wait (off)", read_probes},
     {"--secret-file", "LARDER_SECRET_FILE", "PATH", "a path",
      "one or two lines 'NAME SECRET' that sign tokens; without it nobody logs in (none)",
      read_secret_file},
