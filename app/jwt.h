@@ -3,7 +3,7 @@
  *
  * A token is believed only after its signature has been verified, in constant time, with a key of
  * ours: nothing in it can bring another key or another algorithm. Verifying never writes and never
- * blocks; whether the user exists and is active is the caller's question (bearer.h).
+ * blocks; whether the user exists and is active is the caller's question (endpoints/bearer.h).
  *
  * sodium_init() must have been called; jwt_rules_read() does so. */
 #ifndef LARDER_JWT_H

@@ -48,8 +48,8 @@ struct request {
     struct arena *arena;
     struct db *db;
     const struct scoreboard *scoreboard;
-    uint64_t *random; /* the worker's generator, never 0 */
-    bool probes;      /* the setting */
+    uint64_t *random;               /* the worker's generator, never 0 */
+    bool probes;                    /* the setting */
     const struct jwt_rules *tokens; /* NULL: no secret file, so no routes that need one */
     int64_t user;                   /* whose token it bears, on a route of such tokens */
     int64_t now_s;                  /* when the batch began, in seconds since 1970 */

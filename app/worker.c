@@ -12,8 +12,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "bearer.h"
 #include "cors.h"
+#include "endpoints/bearer.h"
 #include "log.h"
 #include "utc.h"
 #include "waiting.h"

@@ -5,19 +5,11 @@
 #include "idempotency.h"
 
 /* The representation: the aliases are the JSON. */
-#define DEAL_COLUMNS                                                                               \
+#define DEAL                                                                                       \
     "SELECT d.id AS \"id\", d.title AS \"title\", d.amount_cents AS \"amount_cents\","             \
     "       d.status AS \"status\", u.id AS \"owner.id\", u.name AS \"owner.name\","               \
-    "       d.created_at AS \"created_at\" "
-#define DEAL DEAL_COLUMNS "FROM deals d JOIN users u ON u.id = d.owner_id "
-
-/* The page's ids come from an index alone, however far down it is; only its rows are read. CROSS
- * keeps the page outermost. */
-#define DEAL_PAGE(filter)                                                                          \
-    DEAL_COLUMNS "FROM (SELECT id FROM deals " filter                                              \
-                 " ORDER BY created_at DESC, id DESC LIMIT :limit OFFSET :offset) page"            \
-                 " CROSS JOIN deals d ON d.id = page.id CROSS JOIN users u ON u.id = d.owner_id"   \
-                 " ORDER BY d.created_at DESC, d.id DESC"
+    "       d.created_at AS \"created_at\" "                                                       \
+    "  FROM deals d JOIN users u ON u.id = d.owner_id WHERE d.id = :id"
 
 static const char *const statuses[] = {"open", "won", "lost", NULL};
 
@@ -30,16 +22,24 @@ static const struct field fields[] = {
 /* ---- reading ------------------------------------------------------------------------------------
  */
 
-/* Answers with the deal, or with 404 and false. */
-static bool show(const struct request *request, struct response *response, int status, int64_t id) {
-    struct db_statement *statement = db_statement(request->db, DEAL "WHERE d.id = :id");
+/* Appends the deal to the body. Returns false when there is none. */
+static bool append(const struct request *request, struct response *response, int64_t id) {
+    struct db_statement *statement = db_statement(request->db, DEAL);
     db_bind_integer(statement, ":id", id);
     if (!db_row(statement)) {
+        return false;
+    }
+    json_row(&response->body, statement);
+    return true;
+}
+
+/* Answers with the deal, or with 404 and false. */
+static bool show(const struct request *request, struct response *response, int status, int64_t id) {
+    response_json(response, status);
+    if (!append(request, response, id)) {
         response_problem(response, 404, "there is no deal with this id");
         return false;
     }
-    response_json(response, status);
-    json_row(&response->body, statement);
     return true;
 }
 
@@ -63,19 +63,24 @@ static int64_t count(struct db *db, const struct parameter_value *status) {
     return db_row(statement) ? db_integer(statement, 0) : 0;
 }
 
-static void write_items(const struct request *request, struct buffer *body, int64_t offset,
+/* The page's ids come from an index alone, however far down it is; only its own rows are read. */
+static void append_page(const struct request *request, struct response *response, int64_t offset,
                         int64_t limit, const struct parameter_value *status) {
     struct db_statement *statement =
-        status->given ? db_statement(request->db, DEAL_PAGE("WHERE status = :status"))
-                      : db_statement(request->db, DEAL_PAGE(""));
+        status->given
+            ? db_statement(request->db, "SELECT id FROM deals WHERE status = :status"
+                                        " ORDER BY created_at DESC, id DESC"
+                                        " LIMIT :limit OFFSET :offset")
+            : db_statement(request->db, "SELECT id FROM deals ORDER BY created_at DESC, id DESC"
+                                        " LIMIT :limit OFFSET :offset");
     db_bind_integer(statement, ":limit", limit);
     db_bind_integer(statement, ":offset", offset);
     if (status->given) {
         db_bind_text(statement, ":status", status->text);
     }
     for (bool first = true; db_row(statement); first = false) {
-        buffer_append(body, first ? TEXT("") : TEXT(","));
-        json_row(body, statement);
+        buffer_append(&response->body, first ? TEXT("") : TEXT(","));
+        append(request, response, db_integer(statement, 0));
     }
 }
 
@@ -98,7 +103,7 @@ void deal_list(const struct request *request, struct response *response) {
     response_json(response, 200);
     buffer_append(body, TEXT("{\"items\":["));
     if (page <= pages) { /* so that page times per_page cannot overflow */
-        write_items(request, body, (page - 1) * per_page, per_page, &values[STATUS]);
+        append_page(request, response, (page - 1) * per_page, per_page, &values[STATUS]);
     }
     buffer_append(body, TEXT("],\"page\":"));
     buffer_append_integer(body, page);

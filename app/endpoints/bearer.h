@@ -5,8 +5,8 @@
 #ifndef LARDER_BEARER_H
 #define LARDER_BEARER_H
 
-#include "request.h"
-#include "response.h"
+#include "../request.h"
+#include "../response.h"
 
 /* Sets request->user. Returns false when the answer is 401, the same for every reason. */
 bool bearer_check(struct request *request, struct response *response);

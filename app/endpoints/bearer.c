@@ -1,7 +1,7 @@
 #include "bearer.h"
 
-#include "db.h"
-#include "jwt.h"
+#include "../db.h"
+#include "../jwt.h"
 
 static bool is_active(struct db *db, int64_t user) {
     struct db_statement *statement =
