@@ -83,10 +83,12 @@ void jwt_sign(const struct jwt_rules *rules, int64_t user, int64_t now, int64_t 
 /* ---- reading -----------------------------------------------------------------------------------
  */
 
-/* Decodes a segment. False for padding, white space, any character of another alphabet, and bits
- * left over at the end: each value has one spelling (RFC 7515 section 2, RFC 4648 section 3.5). */
+/* Decodes a segment. False unless it is the one right spelling of its bytes (RFC 7515 section 2,
+ * RFC 4648 section 3.5): no padding, no white space, no bits left over. Encoding them again tells,
+ * and also catches what libsodium 1.0.18 lets pass: a byte that is not ASCII. */
 static bool decode(struct arena *arena, struct text segment, struct text *decoded) {
     unsigned char *bytes = arena_alloc(arena, segment.length);
+    struct buffer again = {.arena = arena};
     size_t length = 0;
     if (segment.length == 0 ||
         sodium_base642bin(bytes, segment.length, segment.data, segment.length, NULL, &length, NULL,
@@ -94,7 +96,8 @@ static bool decode(struct arena *arena, struct text segment, struct text *decode
         return false;
     }
     *decoded = (struct text){.data = (const char *)bytes, .length = length};
-    return true;
+    append_base64url(&again, *decoded);
+    return text_equals(buffer_text(&again), segment);
 }
 
 /* The object that a segment holds, for json_object_put(); NULL when it holds none: not JSON, a
