@@ -33,7 +33,7 @@ SCRIPTS = tools/packages.sh tools/run.sh tests/run.sh nginx/render.sh .ci/run
 UNITS = $(filter-out support,$(patsubst tests/unit/%.c,%,$(wildcard tests/unit/*.c)))
 C_FILES = $(SOURCES) $(wildcard tests/unit/*.c)
 
-objects = $(patsubst %.c,$(BUILD)/$(1)/%.o,$(2)) $(BUILD)/$(1)/app/schema.o
+objects = $(patsubst %.c,$(BUILD)/$(1)/%.o,$(2)) $(patsubst %.S,$(BUILD)/$(1)/%.o,$(wildcard app/*.S))
 MODULES = $(filter-out app/main.c,$(SOURCES))
 
 .DEFAULT_GOAL = build
@@ -65,7 +65,7 @@ $(BUILD)/san/%.o: %.c $(HEADERS) Makefile
 	@mkdir -p $(@D)
 	$(CC) $(WARNINGS) $(DEFINES) $(SANITIZE) -c -o $@ $<
 
-$(BUILD)/release/%.o $(BUILD)/san/%.o: %.S schema.sql app/demo.sql
+$(BUILD)/release/%.o $(BUILD)/san/%.o: %.S schema.sql app/demo.sql docs/openapi.json
 	@mkdir -p $(@D)
 	$(CC) -I. -c -o $@ $<
 

@@ -10,6 +10,7 @@ const struct route routes[] = {
     {"/categories", .handlers = {[METHOD_GET] = category_list}},
     {"/health", .without_database = true, .handlers = {[METHOD_GET] = health}},
     {"/ready", .handlers = {[METHOD_GET] = ready}},
+    {"/openapi.json", .without_database = true, .handlers = {[METHOD_GET] = openapi}},
 };
 
 const int routes_count = sizeof routes / sizeof *routes;

@@ -8,5 +8,6 @@
 handler product_read, product_create, product_delete;
 handler category_list, category_read;
 handler health, ready;
+handler openapi;
 
 #endif
