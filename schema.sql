@@ -20,3 +20,24 @@ CREATE TABLE products (
 
 -- serves the foreign key's check when a category is deleted, and lists by category in order of id
 CREATE INDEX products_by_category ON products (category_id);
+
+-- The words of sku and name, for `q`. The index holds no copy of the text: the triggers keep the two together.
+CREATE VIRTUAL TABLE products_search USING fts5 (
+    sku, name, content = 'products', content_rowid = 'id', tokenize = 'unicode61 remove_diacritics 0'
+);
+
+CREATE TRIGGER products_search_insert AFTER INSERT ON products BEGIN
+    INSERT INTO products_search (rowid, sku, name) VALUES (new.id, new.sku, new.name);
+END;
+
+CREATE TRIGGER products_search_delete AFTER DELETE ON products BEGIN
+    INSERT INTO products_search (products_search, rowid, sku, name)
+    VALUES ('delete', old.id, old.sku, old.name);
+END;
+
+CREATE TRIGGER products_search_update AFTER UPDATE OF sku, name ON products
+WHEN old.sku <> new.sku OR old.name <> new.name BEGIN
+    INSERT INTO products_search (products_search, rowid, sku, name)
+    VALUES ('delete', old.id, old.sku, old.name);
+    INSERT INTO products_search (rowid, sku, name) VALUES (new.id, new.sku, new.name);
+END;

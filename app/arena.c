@@ -23,6 +23,12 @@ struct arena_block {
     _Alignas(ALIGNMENT) unsigned char bytes[];
 };
 
+struct arena_cleanup {
+    struct arena_cleanup *next;
+    void (*release)(void *subject);
+    void *subject;
+};
+
 static size_t round_up(size_t size) {
     if (size > SIZE_MAX - ARENA_BLOCK_BYTES) {
         abort();
@@ -87,7 +93,23 @@ void *arena_grow(struct arena *arena, void *memory, size_t old_size, size_t new_
     return copy;
 }
 
+void arena_cleanup(struct arena *arena, void (*release)(void *subject), void *subject) {
+    struct arena_cleanup *cleanup = arena_alloc(arena, sizeof *cleanup);
+    *cleanup =
+        (struct arena_cleanup){.next = arena->cleanups, .release = release, .subject = subject};
+    arena->cleanups = cleanup;
+}
+
+static void clean_up(struct arena *arena) {
+    for (struct arena_cleanup *cleanup = arena->cleanups; cleanup != NULL;
+         cleanup = cleanup->next) {
+        cleanup->release(cleanup->subject);
+    }
+    arena->cleanups = NULL;
+}
+
 void arena_reset(struct arena *arena) {
+    clean_up(arena);
     size_t kept = 0;
     struct arena_block **link = &arena->first;
     while (*link != NULL) {
@@ -107,6 +129,7 @@ void arena_reset(struct arena *arena) {
 }
 
 void arena_destroy(struct arena *arena) {
+    clean_up(arena);
     struct arena_block *block = arena->first;
     while (block != NULL) {
         struct arena_block *next = block->next;

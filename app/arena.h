@@ -15,10 +15,12 @@
 enum { ARENA_BLOCK_BYTES = 64 * 1024, ARENA_KEEP_BYTES = 1024 * 1024 };
 
 struct arena_block;
+struct arena_cleanup;
 
 struct arena {
     struct arena_block *first;
     struct arena_block *current;
+    struct arena_cleanup *cleanups;
 };
 
 /* An arena starts zeroed ({0}) and needs no other construction. */
@@ -32,10 +34,14 @@ void *arena_zalloc(struct arena *arena, size_t size);
 /* Grows an allocation to new_size, in place when it was the newest, else as a copy. */
 void *arena_grow(struct arena *arena, void *memory, size_t old_size, size_t new_size);
 
-/* Forgets every allocation. What was allocated is poisoned under AddressSanitizer. */
+/* Has release(subject) called at the next reset: for what is not arena memory but lives as long. */
+void arena_cleanup(struct arena *arena, void (*release)(void *subject), void *subject);
+
+/* Runs the cleanups, the newest first, and forgets every allocation. What was allocated is poisoned
+ * under AddressSanitizer. */
 void arena_reset(struct arena *arena);
 
-/* Gives all memory back to the system. */
+/* Runs the cleanups and gives all memory back to the system. */
 void arena_destroy(struct arena *arena);
 
 #endif

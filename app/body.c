@@ -6,107 +6,97 @@
 #include <stdio.h>
 
 #include "json.h"
-#include "json_strict.h"
+#include "json_parse.h"
 
 /* ---- parsing -----------------------------------------------------------------------------------
  */
 
-static bool is_json(struct text media_type) {
+static bool is_accepted(struct text media_type, enum body_media media) {
     struct text type;
-    return text_split(&media_type, ';', &type) &&
-           text_equals_ignoring_case(text_trim(type), TEXT("application/json"));
-}
-
-/* Recursive, at most JSON_NESTING_LIMIT deep: the text was checked before.
- * NOLINTNEXTLINE(misc-no-recursion) */
-static size_t count_members(struct json_object *node) {
-    size_t count = 0;
-    if (json_object_is_type(node, json_type_object)) {
-        count = (size_t)json_object_object_length(node);
-        json_object_object_foreach(node, key, child) {
-            (void)key;
-            count += count_members(child);
-        }
-    } else if (json_object_is_type(node, json_type_array)) {
-        for (size_t i = 0; i < json_object_array_length(node); i++) {
-            count += count_members(json_object_array_get_idx(node, i));
-        }
+    if (!text_split(&media_type, ';', &type)) {
+        return false;
     }
-    return count;
+    type = text_trim(type);
+    return text_equals_ignoring_case(type, TEXT("application/json")) ||
+           (media == BODY_MERGE_PATCH &&
+            text_equals_ignoring_case(type, TEXT("application/merge-patch+json")));
 }
 
-/* Returns what is wrong with the text, NULL when *tree holds its value (which can be NULL: null).
- */
-static const char *parse(struct text json, struct json_object **tree) {
-    size_t members = 0;
-    const char *fault = json_strict_fault(json, &members);
+static void release_tree(void *tree) {
+    json_object_put(tree);
+}
+
+bool body_open(struct body *body, const struct request *request, struct response *response,
+               enum body_media media) {
+    *body = (struct body){.request = request, .errors.arena = request->arena};
+    if (request->body_state == BODY_TOO_LARGE) {
+        response_problem(response, 413, "the body may have at most %d bytes", BODY_LIMIT_BYTES);
+        return false;
+    }
+    if (request->body_state == BODY_CUT_OFF) {
+        response_problem(response, 400, "the body is shorter than its declared length");
+        return false;
+    }
+    if (!is_accepted(request->content_type, media)) {
+        response_problem(response, 415, "the body must be sent as application/json%s",
+                         media == BODY_JSON ? "" : " or application/merge-patch+json");
+        return false;
+    }
+    const char *fault = json_parse(request->body, &body->root);
     if (fault != NULL) {
-        return fault;
+        response_problem(response, 400, "the body %s", fault);
+        return false;
     }
-    struct json_tokener *tokener = json_tokener_new_ex(JSON_NESTING_LIMIT * 2);
-    if (tokener == NULL) {
-        abort();
-    }
-    json_tokener_set_flags(tokener, JSON_TOKENER_STRICT | JSON_TOKENER_VALIDATE_UTF8);
-    *tree = json_tokener_parse_ex(tokener, json.data, (int)json.length);
-    size_t used = json_tokener_get_parse_end(tokener);
-    if (json_tokener_get_error(tokener) == json_tokener_continue) {
-        /* a number at the very end could go on: a space tells that it does not */
-        *tree = json_tokener_parse_ex(tokener, " ", 1);
-        used = json.length;
-    }
-    if (json_tokener_get_error(tokener) != json_tokener_success) {
-        fault = json_tokener_get_error(tokener) == json_tokener_continue
-                    ? "ends before its JSON value does"
-                    : "is not JSON";
-    } else if (used < json.length) {
-        fault = "goes on after its JSON value";
-    } else if (members != count_members(*tree)) {
-        fault = "has an object with the same key twice";
-    }
-    json_tokener_free(tokener);
-    if (fault != NULL) {
-        json_object_put(*tree);
-        *tree = NULL;
-    }
-    return fault;
+    arena_cleanup(request->arena, release_tree, body->root);
+    return true;
 }
 
-static struct text trim_json(struct text json) {
-    while (json.length > 0 && strchr(" \t\r\n", json.data[json.length - 1]) != NULL &&
-           json.data[json.length - 1] != '\0') {
-        json.length--;
-    }
-    return json;
+int64_t body_elements(const struct body *body) {
+    return json_object_is_type(body->root, json_type_array)
+               ? (int64_t)json_object_array_length(body->root)
+               : -1;
 }
 
 /* ---- errors ------------------------------------------------------------------------------------
  */
 
-void body_error(struct body *body, struct text pointer, const char *detail) {
+/* Notes an error at a JSON Pointer (RFC 6901): the element's index, when there is one, and the
+ * member's name with ~ and / escaped. */
+static void note(struct body *body, const struct text *member, const char *detail) {
     if (body->error_count++ >= BODY_ERRORS) {
         return;
     }
+    struct buffer pointer = {.arena = body->errors.arena};
+    if (body->element != BODY_ROOT) {
+        buffer_append(&pointer, TEXT("/"));
+        buffer_append_integer(&pointer, body->element);
+    }
+    if (member != NULL) {
+        buffer_append(&pointer, TEXT("/"));
+        for (size_t i = 0; i < member->length; i++) {
+            struct text c = {.data = member->data + i, .length = 1};
+            buffer_append(&pointer, *c.data == '~' ? TEXT("~0") : *c.data == '/' ? TEXT("~1") : c);
+        }
+    }
     struct buffer *out = &body->errors;
     buffer_append(out, out->length == 0 ? TEXT("{\"pointer\":") : TEXT(",{\"pointer\":"));
-    json_string(out, pointer);
+    json_string(out, buffer_text(&pointer));
     buffer_append(out, TEXT(",\"detail\":"));
     json_string(out, text_from(detail));
     buffer_append(out, TEXT("}"));
 }
 
-/* An error at a member: "/" and its name, ~ and / escaped (RFC 6901 section 3). */
-static void member_error(struct body *body, struct text name, const char *detail) {
-    struct buffer pointer = {.arena = body->errors.arena};
-    buffer_append(&pointer, TEXT("/"));
-    for (size_t i = 0; i < name.length; i++) {
-        struct text c = {.data = name.data + i, .length = 1};
-        buffer_append(&pointer, *c.data == '~' ? TEXT("~0") : *c.data == '/' ? TEXT("~1") : c);
+void body_error(struct body *body, const char *member, const char *detail) {
+    if (member == NULL) {
+        body->element = BODY_ROOT;
+        note(body, NULL, detail);
+    } else {
+        struct text name = text_from(member);
+        note(body, &name, detail);
     }
-    body_error(body, buffer_text(&pointer), detail);
 }
 
-void body_refuse(const struct body *body, struct response *response) {
+void body_refuse(const struct body *body, struct response *response, int status) {
     char detail[96];
     int more = body->error_count - BODY_ERRORS;
     if (more > 0) {
@@ -116,7 +106,7 @@ void body_refuse(const struct body *body, struct response *response) {
         snprintf(detail, sizeof detail, "the body has %d error%s", body->error_count,
                  body->error_count == 1 ? "" : "s");
     }
-    response_problem_open(response, 422, text_from(detail));
+    response_problem_open(response, status, text_from(detail));
     buffer_append(&response->body, TEXT(",\"errors\":["));
     buffer_append(&response->body, buffer_text(&body->errors));
     buffer_append(&response->body, TEXT("]}"));
@@ -124,10 +114,6 @@ void body_refuse(const struct body *body, struct response *response) {
 
 /* ---- fields ------------------------------------------------------------------------------------
  */
-
-static struct text name_of(const struct field *field) {
-    return text_from(field->parameter + 1);
-}
 
 static const char *check_string(const struct field *field, struct text text, char *detail,
                                 size_t size) {
@@ -146,7 +132,7 @@ static const char *check_string(const struct field *field, struct text text, cha
     return NULL;
 }
 
-static const char *check_integer(const struct request *request, const struct field *field,
+static const char *check_integer(const struct body *body, const struct field *field,
                                  struct json_object *node, int64_t *value, char *detail,
                                  size_t size) {
     *value = json_object_get_int64(node); /* a number out of range comes as the nearest one */
@@ -156,41 +142,43 @@ static const char *check_integer(const struct request *request, const struct fie
                  field->minimum, field->maximum);
         return detail;
     }
-    if (field->type == FIELD_REFERENCE && !field->exists(request->db, *value)) {
+    if (field->type == FIELD_REFERENCE && !field->exists(body->request->db, *value)) {
         return "refers to nothing that exists";
     }
     return NULL;
 }
 
-static void check_field(const struct request *request, struct body *body, int i,
-                        struct json_object *object) {
+static bool is_string(const struct field *field) {
+    return field->type == FIELD_TOKEN || field->type == FIELD_TEXT;
+}
+
+/* Returns what is wrong with the i-th field's member, NULL when it has been read. */
+static const char *check_field(struct body *body, int i, struct json_object *object,
+                               enum body_mode mode, char *detail, size_t size) {
     const struct field *field = &body->fields[i];
     struct json_object *node = NULL;
-    char detail[128];
-    const char *fault = NULL;
+    body->values[i].text = (struct text){0};
     body->values[i].integer = field->standard;
-    if (!json_object_object_get_ex(object, field->parameter + 1, &node)) {
-        fault = field->optional ? NULL : "is required";
-    } else if (field->type == FIELD_TOKEN || field->type == FIELD_TEXT) {
+    body->values[i].given = json_object_object_get_ex(object, field->parameter + 1, &node);
+    if (!body->values[i].given) {
+        body->values[i].given = mode == BODY_FULL && field->optional; /* by its standard value */
+        return mode == BODY_PARTIAL || field->optional ? NULL : "is required";
+    }
+    if (node == NULL && mode == BODY_PARTIAL) { /* null removes: back to the standard value */
+        return field->optional ? NULL : "is required and cannot be removed";
+    }
+    if (is_string(field)) {
         if (!json_object_is_type(node, json_type_string)) {
-            fault = "must be a string";
-        } else {
-            struct text text = {.data = json_object_get_string(node),
-                                .length = (size_t)json_object_get_string_len(node)};
-            fault = check_string(field, text, detail, sizeof detail);
-            char *kept = arena_alloc(request->arena, text.length); /* the tree goes away */
-            memcpy(kept, text.data, text.length);
-            body->values[i].text = (struct text){.data = kept, .length = text.length};
+            return "must be a string";
         }
-    } else if (!json_object_is_type(node, json_type_int)) {
-        fault = "must be a whole number, without fraction or exponent";
-    } else {
-        fault =
-            check_integer(request, field, node, &body->values[i].integer, detail, sizeof detail);
+        body->values[i].text = (struct text){.data = json_object_get_string(node),
+                                             .length = (size_t)json_object_get_string_len(node)};
+        return check_string(field, body->values[i].text, detail, size);
     }
-    if (fault != NULL) {
-        member_error(body, name_of(field), fault);
+    if (!json_object_is_type(node, json_type_int)) {
+        return "must be a whole number, without fraction or exponent";
     }
+    return check_integer(body, field, node, &body->values[i].integer, detail, size);
 }
 
 static bool is_known(const struct body *body, const char *name) {
@@ -202,66 +190,53 @@ static bool is_known(const struct body *body, const char *name) {
     return false;
 }
 
-static void check_object(const struct request *request, struct body *body,
-                         struct json_object *tree) {
-    if (!json_object_is_type(tree, json_type_object)) {
-        body_error(body, TEXT(""), "must be an object");
-        return;
+bool body_read(struct body *body, int element, const struct field *fields, int count,
+               enum body_mode mode) {
+    assert(count <= FIELDS);
+    int errors_before = body->error_count;
+    struct json_object *object = body->root;
+    if (element != BODY_ROOT) {
+        object = json_object_array_get_idx(body->root, (size_t)element);
     }
-    for (int i = 0; i < body->count; i++) {
-        check_field(request, body, i, tree);
+    body->fields = fields;
+    body->count = count;
+    body->element = element;
+    if (!json_object_is_type(object, json_type_object)) {
+        note(body, NULL, "must be an object");
+        return false;
     }
-    json_object_object_foreach(tree, name, child) {
-        (void)child;
-        if (!is_known(body, name)) {
-            member_error(body, text_from(name), "is not known here");
+    for (int i = 0; i < count; i++) {
+        char detail[128];
+        const char *fault = check_field(body, i, object, mode, detail, sizeof detail);
+        if (fault != NULL) {
+            body_error(body, fields[i].parameter + 1, fault);
         }
     }
+    json_object_object_foreach(object, name, child) {
+        (void)child;
+        if (!is_known(body, name)) {
+            body_error(body, name, "is not known here");
+        }
+    }
+    return body->error_count == errors_before;
 }
 
-bool body_check(const struct request *request, struct response *response,
-                const struct field *fields, int count, struct body *body) {
-    assert(count <= FIELDS);
-    *body = (struct body){.fields = fields, .count = count, .errors.arena = request->arena};
-    if (request->body_state == BODY_TOO_LARGE) {
-        response_problem(response, 413, "the body may have at most %d bytes", BODY_LIMIT_BYTES);
-        return false;
+bool body_gives_any(const struct body *body) {
+    for (int i = 0; i < body->count; i++) {
+        if (body->values[i].given) {
+            return true;
+        }
     }
-    if (request->body_state == BODY_CUT_OFF) {
-        response_problem(response, 400, "the body is shorter than its declared length");
-        return false;
-    }
-    if (!is_json(request->content_type)) {
-        response_problem(response, 415, "the body must be sent as application/json");
-        return false;
-    }
-    struct text json = trim_json(request->body);
-    if (json.length == 0) {
-        response_problem(response, 400, "the body is missing");
-        return false;
-    }
-    struct json_object *tree = NULL;
-    const char *fault = parse(json, &tree);
-    if (fault != NULL) {
-        response_problem(response, 400, "the body %s", fault);
-        return false;
-    }
-    check_object(request, body, tree);
-    json_object_put(tree);
-    if (body->error_count > 0) {
-        body_refuse(body, response);
-        return false;
-    }
-    return true;
+    return false;
 }
 
 void body_bind(const struct body *body, struct db_statement *statement) {
     for (int i = 0; i < body->count; i++) {
         const struct field *field = &body->fields[i];
-        if (!db_has_parameter(statement, field->parameter)) {
+        if (!body->values[i].given || !db_has_parameter(statement, field->parameter)) {
             continue;
         }
-        if (field->type == FIELD_TOKEN || field->type == FIELD_TEXT) {
+        if (is_string(field)) {
             db_bind_text(statement, field->parameter, body->values[i].text);
         } else {
             db_bind_integer(statement, field->parameter, body->values[i].integer);

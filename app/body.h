@@ -1,9 +1,15 @@
 /* body: the request body, checked against a table of fields.
  *
- * A resource writes its fields down once, as data; body_check() parses the JSON (json-c), reports
- * every error at once and keeps the values, and body_bind() hands them to a statement's parameters
- * of the same names. Values live in the request's arena. Only FIELD_REFERENCE reads the database.
- */
+ * A resource writes its fields down once, as data. A handler opens the body, reads one object or
+ * each element of an array with body_read(), which notes every error, and binds the values to a
+ * statement's parameters of the same names:
+ *
+ *     if (!body_open(&body, request, response, BODY_JSON)) return;
+ *     if (!body_read(&body, BODY_ROOT, fields, count, BODY_FULL)) { body_refuse(&body, response,
+ * 422); return; } body_bind(&body, statement);
+ *
+ * Values are borrowed from the parsed tree, which lives as long as the request's arena. Only
+ * FIELD_REFERENCE reads the database; nothing else blocks. */
 #ifndef LARDER_BODY_H
 #define LARDER_BODY_H
 
@@ -32,30 +38,57 @@ struct field {
 
 enum { FIELDS = 16, BODY_ERRORS = 100 /* that are told; the rest is counted */ };
 
+enum body_media { BODY_JSON, BODY_MERGE_PATCH /* or JSON */ };
+enum body_mode {
+    BODY_FULL,   /* a whole representation: required members must be there */
+    BODY_PARTIAL /* a merge patch (RFC 7396): what is not given stays; null means the standard value
+                  */
+};
+enum { BODY_ROOT = -1 };
+
+struct json_object;
+
 struct body {
+    const struct request *request;
+    struct json_object *root;
+    struct buffer errors; /* the members of the problem's "errors" array */
+    int error_count;
+    /* of the object read last */
     const struct field *fields;
     int count;
+    int element;
     struct {
+        bool given; /* or, in a full body, its standard value */
         int64_t integer;
         struct text text;
     } values[FIELDS];
-    struct buffer errors; /* the members of the problem's "errors" array */
-    int error_count;
 };
 
-/* Reads the request's body as one JSON object with these fields (at most FIELDS). Returns true when
- * all is well; else the response is the answer: 413 too large, 415 not application/json, 400 not
- * well-formed, 422 with all errors. */
-bool body_check(const struct request *request, struct response *response,
-                const struct field *fields, int count, struct body *body);
+/* Parses the body. Returns false when the response is the answer: 413 too large, 415 another media
+ * type, 400 missing, cut off or not well-formed. */
+bool body_open(struct body *body, const struct request *request, struct response *response,
+               enum body_media media);
 
-/* Adds an error at a JSON Pointer (RFC 6901), for body_refuse(). */
-void body_error(struct body *body, struct text pointer, const char *detail);
+/* The number of elements of an array, -1 when the body is something else. */
+int64_t body_elements(const struct body *body);
 
-/* Answers 422 with the errors so far. */
-void body_refuse(const struct body *body, struct response *response);
+/* Reads the fields (at most FIELDS) of the object that is the body, or of one element of the array
+ * that it is. Returns false when something is wrong with it; the errors are noted. */
+bool body_read(struct body *body, int element, const struct field *fields, int count,
+               enum body_mode mode);
 
-/* Binds every field that the statement has a parameter for. */
+/* True when body_read() found any of its fields given. */
+bool body_gives_any(const struct body *body);
+
+/* Notes an error at a member of the object read last; at the body as a whole when member is NULL.
+ */
+void body_error(struct body *body, const char *member, const char *detail);
+
+/* Answers with a problem that lists the errors so far. */
+void body_refuse(const struct body *body, struct response *response, int status);
+
+/* Binds every field that the statement has a parameter for. In a partial body what is not given
+ * stays NULL. */
 void body_bind(const struct body *body, struct db_statement *statement);
 
 #endif

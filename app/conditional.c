@@ -47,3 +47,19 @@ bool conditional_none_match(struct text header, struct text etag) {
 bool conditional_match(struct text header, struct text etag) {
     return header.length == 0 || names(header, etag, false);
 }
+
+void conditional_read(const struct request *request, struct response *response) {
+    struct text etag = response_etag(response);
+    if (conditional_none_match(request->if_none_match, etag)) {
+        response_empty(response, 304);
+    }
+}
+
+bool conditional_change(const struct request *request, struct response *response) {
+    if (!conditional_match(request->if_match, response_etag(response))) {
+        response_problem(response, 412, "it has changed since it was read: read it again");
+        return false;
+    }
+    response_start(response, request->arena);
+    return true;
+}

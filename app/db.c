@@ -104,6 +104,14 @@ static size_t slot_of(const char *sql) {
     return (size_t)((uintptr_t)sql * UINT64_C(0x9E3779B97F4A7C15) >> 56) % SLOTS;
 }
 
+/* NULL, of a statement that could not be prepared, is fine for reset and not for clear_bindings. */
+static void make_fresh(struct db_statement *statement) {
+    if (statement->prepared != NULL) {
+        sqlite3_reset(statement->prepared);
+        sqlite3_clear_bindings(statement->prepared);
+    }
+}
+
 struct db_statement *db_statement_cached(struct db *db, const char *sql, size_t length) {
     size_t slot = slot_of(sql);
     struct db_statement *statement = db->slots[slot];
@@ -128,8 +136,7 @@ struct db_statement *db_statement_cached(struct db *db, const char *sql, size_t 
         statement->next_used = db->first_used;
         db->first_used = statement;
     } else {
-        sqlite3_reset(statement->prepared);
-        sqlite3_clear_bindings(statement->prepared);
+        make_fresh(statement);
     }
     return statement;
 }
@@ -143,8 +150,7 @@ void db_reset_statements(struct db *db) {
     db->first_used = NULL;
     while (statement != NULL) {
         struct db_statement *next = statement->next_used;
-        sqlite3_reset(statement->prepared);
-        sqlite3_clear_bindings(statement->prepared);
+        make_fresh(statement);
         statement->used = false;
         statement->next_used = NULL;
         statement = next;
@@ -393,7 +399,6 @@ static bool configure(struct db *db, enum db_sync sync, char error[static DB_ERR
     sqlite3_extended_result_codes(db->handle, 1);
     sqlite3_db_config(db->handle, SQLITE_DBCONFIG_LOOKASIDE, NULL, 512, 128);
     sqlite3_db_config(db->handle, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
-    sqlite3_db_config(db->handle, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
     char sql[256];
     snprintf(sql, sizeof sql,
              "PRAGMA cache_size = -%d; PRAGMA mmap_size = 0; PRAGMA foreign_keys = ON; "

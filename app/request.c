@@ -1,6 +1,7 @@
 #include "request.h"
 
 #include <assert.h>
+#include <inttypes.h>
 #include <stdio.h>
 
 #include "response.h"
@@ -141,8 +142,8 @@ static struct text printable(struct arena *arena, struct text text) {
     return (struct text){.data = copy, .length = length};
 }
 
-static bool refuse(const struct request *request, struct response *response, struct text name,
-                   const char *complaint) {
+bool request_refuse_parameter(const struct request *request, struct response *response,
+                              struct text name, const char *complaint) {
     struct text shown = printable(request->arena, name);
     response_problem(response, 400, "query parameter '%.*s' %s", (int)shown.length, shown.data,
                      complaint);
@@ -156,43 +157,81 @@ static bool decode(struct arena *arena, struct text *text) {
     return length >= 0;
 }
 
+/* Returns what is wrong with a value, NULL when it has been read. */
+static const char *read_value(const struct parameter *parameter, struct parameter_value *value,
+                              char *complaint, size_t size) {
+    struct text text = value->text;
+    switch (parameter->type) {
+    case PARAMETER_INTEGER:
+        if (text_integer(text, parameter->minimum, parameter->maximum, &value->integer)) {
+            return NULL;
+        }
+        snprintf(complaint, size, "must be a whole number from %" PRId64 " to %" PRId64,
+                 parameter->minimum, parameter->maximum);
+        return complaint;
+    case PARAMETER_TEXT: {
+        if (!text_is_utf8(text) || memchr(text.data, 0, text.length) != NULL) {
+            return "is not valid UTF-8 text";
+        }
+        value->text = text_trim(text);
+        int64_t length = (int64_t)text_code_points(value->text);
+        if (length >= parameter->minimum && length <= parameter->maximum) {
+            return NULL;
+        }
+        snprintf(complaint, size, "must be %" PRId64 " to %" PRId64 " characters long",
+                 parameter->minimum, parameter->maximum);
+        return complaint;
+    }
+    case PARAMETER_WORD:
+        snprintf(complaint, size, "must be");
+        for (const char *const *word = parameter->words; *word != NULL; word++) {
+            if (text_equals(text, text_from(*word))) {
+                return NULL;
+            }
+            size_t used = strlen(complaint);
+            snprintf(complaint + used, size - used, "%s %s", word == parameter->words ? "" : " or",
+                     *word);
+        }
+        return complaint;
+    }
+    return NULL;
+}
+
 bool request_query(const struct request *request, struct response *response,
-                   const struct parameter *table, int count, int64_t *values) {
-    bool given[PARAMETERS] = {false};
+                   const struct parameter *table, int count, struct parameter_value *values) {
     assert(count <= PARAMETERS);
     for (int i = 0; i < count; i++) {
-        values[i] = table[i].standard;
-    }
-    if (request->query.length == 0) {
-        return true;
+        values[i] = (struct parameter_value){.integer = table[i].standard};
     }
     struct text rest = request->query;
     struct text pair;
-    while (text_split(&rest, '&', &pair)) {
+    while (request->query.length > 0 && text_split(&rest, '&', &pair)) {
         struct text name = {0};
-        struct text value = pair;
-        text_split(&value, '=', &name);
+        struct text text = pair;
+        text_split(&text, '=', &name);
         struct text raw_name = name;
         if (!decode(request->arena, &name)) {
-            return refuse(request, response, raw_name, "is not well-formed");
+            return request_refuse_parameter(request, response, raw_name, "is not well-formed");
         }
         int i = 0;
         while (i < count && !text_equals(name, text_from(table[i].name))) {
             i++;
         }
         if (i == count) {
-            return refuse(request, response, name, "is not known here");
+            return request_refuse_parameter(request, response, name, "is not known here");
         }
-        if (given[i]) {
-            return refuse(request, response, name, "is given more than once");
+        if (values[i].given) {
+            return request_refuse_parameter(request, response, name, "is given more than once");
         }
-        given[i] = true;
-        if (!decode(request->arena, &value) ||
-            !text_integer(value, table[i].minimum, table[i].maximum, &values[i])) {
-            char complaint[96];
-            snprintf(complaint, sizeof complaint, "must be a whole number from %lld to %lld",
-                     (long long)table[i].minimum, (long long)table[i].maximum);
-            return refuse(request, response, name, complaint);
+        values[i].given = true;
+        char complaint[96];
+        const char *fault = "is not well-formed";
+        if (decode(request->arena, &text)) {
+            values[i].text = text;
+            fault = read_value(&table[i], &values[i], complaint, sizeof complaint);
+        }
+        if (fault != NULL) {
+            return request_refuse_parameter(request, response, name, fault);
         }
     }
     return true;

@@ -54,19 +54,39 @@ struct request {
  * arena. Returns false when there is none (see fastcgi_receive()). */
 bool request_receive(struct request *request, struct fastcgi_connection *connection);
 
-/* A query parameter that a route accepts: a whole number from minimum to maximum. */
+enum parameter_type {
+    PARAMETER_INTEGER, /* a whole number from minimum to maximum */
+    PARAMETER_TEXT,    /* minimum to maximum code points, without blanks at both ends */
+    PARAMETER_WORD     /* one of words */
+};
+
+/* A query parameter that a route accepts. */
 struct parameter {
     const char *name;
-    int64_t minimum, maximum, standard; /* standard: the value when it is not given */
+    enum parameter_type type;
+    int64_t minimum, maximum;
+    int64_t standard;         /* of an integer that is not given */
+    const char *const *words; /* ends in NULL */
+};
+
+struct parameter_value {
+    bool given;
+    int64_t integer;
+    struct text text; /* decoded, in the arena; of PARAMETER_WORD too */
 };
 
 enum { PARAMETERS = 8 };
 
 struct response;
 
-/* Reads the query into values, in the order of the table (at most PARAMETERS). An unknown, repeated
- * or malformed parameter is answered with 400, and false returned. */
+/* Reads the query into values, in the order of the table (at most PARAMETERS; 0 for a route that
+ * takes none). An unknown, repeated or malformed parameter is answered with 400, and false
+ * returned. */
 bool request_query(const struct request *request, struct response *response,
-                   const struct parameter *table, int count, int64_t *values);
+                   const struct parameter *table, int count, struct parameter_value *values);
+
+/* Answers 400 about one parameter. Returns false. */
+bool request_refuse_parameter(const struct request *request, struct response *response,
+                              struct text name, const char *complaint);
 
 #endif

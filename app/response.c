@@ -126,6 +126,16 @@ struct text response_etag(struct response *response) {
     return text;
 }
 
+void response_location(struct response *response, struct text prefix, const char *path,
+                       int64_t id) {
+    struct buffer *out = &response->headers;
+    buffer_append(out, TEXT("Location: "));
+    buffer_append(out, prefix);
+    buffer_append(out, text_from(path));
+    buffer_append_integer(out, id);
+    buffer_append(out, TEXT("\r\n"));
+}
+
 bool response_send(const struct response *response, struct fastcgi_connection *connection,
                    bool without_body) {
     fastcgi_write(connection, statuses[status_index(response->status)].line);

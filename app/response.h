@@ -45,6 +45,9 @@ void response_problem_open(struct response *response, int status, struct text de
  * with its quotes, in the arena. */
 struct text response_etag(struct response *response);
 
+/* Appends Location: the prefix, the path that ends in a slash, and the id. */
+void response_location(struct response *response, struct text prefix, const char *path, int64_t id);
+
 /* True for 2xx: what the request did is to be kept. */
 static inline bool response_is_success(const struct response *response) {
     return response->status >= 200 && response->status < 300;

@@ -4,10 +4,15 @@
 
 /* The busiest first: they are compared in this order. */
 const struct route routes[] = {
-    {"/products/{id}", .handlers = {[METHOD_GET] = product_read, [METHOD_DELETE] = product_delete}},
-    {"/products", .handlers = {[METHOD_POST] = product_create}},
-    {"/categories/{id}", .handlers = {[METHOD_GET] = category_read}},
-    {"/categories", .handlers = {[METHOD_GET] = category_list}},
+    {"/products/{id}", .handlers = {[METHOD_GET] = product_read,
+                                    [METHOD_PUT] = product_replace,
+                                    [METHOD_PATCH] = product_patch,
+                                    [METHOD_DELETE] = product_delete}},
+    {"/products", .handlers = {[METHOD_GET] = product_list, [METHOD_POST] = product_create}},
+    {"/categories/{id}", .handlers = {[METHOD_GET] = category_read,
+                                      [METHOD_PUT] = category_replace,
+                                      [METHOD_DELETE] = category_delete}},
+    {"/categories", .handlers = {[METHOD_GET] = category_list, [METHOD_POST] = category_create}},
     {"/health", .without_database = true, .handlers = {[METHOD_GET] = health}},
     {"/ready", .handlers = {[METHOD_GET] = ready}},
     {"/openapi.json", .without_database = true, .handlers = {[METHOD_GET] = openapi}},

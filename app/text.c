@@ -109,6 +109,22 @@ ptrdiff_t text_percent_decode(struct text text, bool form, char *output) {
     return length;
 }
 
+size_t text_percent_encode(struct text text, char *output) {
+    size_t length = 0;
+    for (size_t i = 0; i < text.length; i++) {
+        struct text c = {.data = text.data + i, .length = 1};
+        if (text_is_token(c) || *c.data == '~') {
+            output[length++] = *c.data;
+        } else {
+            unsigned char byte = (unsigned char)*c.data;
+            output[length++] = '%';
+            output[length++] = "0123456789ABCDEF"[byte >> 4];
+            output[length++] = "0123456789ABCDEF"[byte & 15];
+        }
+    }
+    return length;
+}
+
 size_t text_code_points(struct text text) {
     size_t count = 0;
     for (size_t i = 0; i < text.length; i++) {

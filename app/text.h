@@ -53,6 +53,10 @@ bool text_id(struct text text, int64_t *id);
  */
 ptrdiff_t text_percent_decode(struct text text, bool form, char *output);
 
+/* Encodes all but A-Z a-z 0-9 - . _ ~ as %XX, so that the text can stand in a query. Output has
+ * room for three times text.length bytes. Returns the length. */
+size_t text_percent_encode(struct text text, char *output);
+
 /* Number of code points, for text that is valid UTF-8. */
 size_t text_code_points(struct text text);
 

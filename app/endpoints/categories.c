@@ -1,82 +1,106 @@
+#include "../body.h"
 #include "../conditional.h"
 #include "../json.h"
 #include "endpoints.h"
+#include "list.h"
 
-static void unless_known(const struct request *request, struct response *response) {
-    struct text etag = response_etag(response);
-    if (conditional_none_match(request->if_none_match, etag)) {
-        response_empty(response, 304);
+#define CATEGORY "SELECT id AS \"id\", name AS \"name\" FROM categories "
+
+static const struct field fields[] = {{":name", FIELD_TEXT, 1, 100}};
+
+/* Answers with the category, or with 404 and false. */
+static bool show(const struct request *request, struct response *response, int status, int64_t id) {
+    struct db_statement *statement = db_statement(request->db, CATEGORY "WHERE id = :id");
+    db_bind_integer(statement, ":id", id);
+    if (!db_row(statement)) {
+        response_problem(response, 404, "there is no category with this id");
+        return false;
     }
+    response_json(response, status);
+    json_row(&response->body, statement);
+    return true;
 }
 
 void category_read(const struct request *request, struct response *response) {
-    if (!request_query(request, response, NULL, 0, NULL)) {
-        return;
+    if (request_query(request, response, NULL, 0, NULL) &&
+        show(request, response, 200, request->id)) {
+        conditional_read(request, response);
     }
-    struct db_statement *statement = db_statement(
-        request->db, "SELECT id AS \"id\", name AS \"name\" FROM categories WHERE id = :id");
-    db_bind_integer(statement, ":id", request->id);
-    if (!db_row(statement)) {
-        response_problem(response, 404, "there is no category with this id");
-        return;
-    }
-    response_json(response, 200);
-    json_row(&response->body, statement);
-    unless_known(request, response);
-}
-
-/* The address of the page behind the row of this id. */
-static struct text next_page(const struct request *request, int64_t after, int64_t limit) {
-    struct buffer url = {.arena = request->arena};
-    buffer_append(&url, request->prefix);
-    buffer_append(&url, TEXT("/categories?after="));
-    buffer_append_integer(&url, after);
-    buffer_append(&url, TEXT("&limit="));
-    buffer_append_integer(&url, limit);
-    return buffer_text(&url);
 }
 
 void category_list(const struct request *request, struct response *response) {
-    static const struct parameter parameters[] = {
-        {"limit", 1, 100, 20},
-        {"after", 0, INT64_MAX, 0},
-    };
-    int64_t values[2];
-    if (!request_query(request, response, parameters, 2, values)) {
+    static const struct parameter parameters[] = {LIST_PARAMETERS};
+    struct parameter_value values[LIST_FILTERS];
+    if (request_query(request, response, parameters, LIST_FILTERS, values)) {
+        list_write(
+            request, response,
+            db_statement(request->db, CATEGORY "WHERE id > :after ORDER BY id LIMIT :limit + 1"),
+            "/categories", parameters, LIST_FILTERS, values);
+    }
+}
+
+/* Reads the body and runs the statement with it. Returns false when the response is the answer. */
+static bool write_name(const struct request *request, struct response *response,
+                       struct db_statement *(*statement)(const struct request *request)) {
+    struct body body;
+    if (!body_open(&body, request, response, BODY_JSON)) {
+        return false;
+    }
+    if (!body_read(&body, BODY_ROOT, fields, 1, BODY_FULL)) {
+        body_refuse(&body, response, 422);
+        return false;
+    }
+    struct db_statement *write = statement(request);
+    body_bind(&body, write);
+    if (db_run(write) == DB_UNIQUE) {
+        response_problem(response, 409, "another category has this name");
+        return false;
+    }
+    return true;
+}
+
+static struct db_statement *insert(const struct request *request) {
+    return db_statement(request->db, "INSERT INTO categories (name) VALUES (:name)");
+}
+
+static struct db_statement *rename_one(const struct request *request) {
+    struct db_statement *statement =
+        db_statement(request->db, "UPDATE categories SET name = :name WHERE id = :id");
+    db_bind_integer(statement, ":id", request->id);
+    return statement;
+}
+
+void category_create(const struct request *request, struct response *response) {
+    if (request_query(request, response, NULL, 0, NULL) && write_name(request, response, insert)) {
+        int64_t id = db_inserted_id(request->db);
+        show(request, response, 201, id);
+        response_etag(response);
+        response_location(response, request->prefix, "/categories/", id);
+    }
+}
+
+static bool may_change(const struct request *request, struct response *response) {
+    return request_query(request, response, NULL, 0, NULL) &&
+           show(request, response, 200, request->id) && conditional_change(request, response);
+}
+
+void category_replace(const struct request *request, struct response *response) {
+    if (may_change(request, response) && write_name(request, response, rename_one)) {
+        show(request, response, 200, request->id);
+        response_etag(response);
+    }
+}
+
+void category_delete(const struct request *request, struct response *response) {
+    if (!may_change(request, response)) {
         return;
     }
-    int64_t limit = values[0];
-    /* one row more than asked for tells whether there is a next page */
     struct db_statement *statement =
-        db_statement(request->db, "SELECT id AS \"id\", name AS \"name\" FROM categories"
-                                  " WHERE id > :after ORDER BY id LIMIT :limit + 1");
-    db_bind_integer(statement, ":limit", limit);
-    db_bind_integer(statement, ":after", values[1]);
-    struct buffer *body = &response->body;
-    int64_t last = 0;
-    int64_t rows = 0;
-    response_json(response, 200);
-    buffer_append(body, TEXT("{\"items\":["));
-    bool more = db_row(statement);
-    for (; more && rows < limit; more = db_row(statement)) {
-        if (rows++ > 0) {
-            buffer_append(body, TEXT(","));
-        }
-        json_row(body, statement);
-        last = db_integer(statement, 0);
-    }
-    buffer_append(body, TEXT("],\"next\":"));
-    if (more) {
-        struct text next = next_page(request, last, limit);
-        json_string(body, next);
-        struct buffer link = {.arena = request->arena};
-        buffer_append(&link, TEXT("<"));
-        buffer_append(&link, next);
-        buffer_append(&link, TEXT(">; rel=\"next\""));
-        response_header(response, TEXT("Link"), buffer_text(&link));
+        db_statement(request->db, "DELETE FROM categories WHERE id = :id");
+    db_bind_integer(statement, ":id", request->id);
+    if (db_run(statement) == DB_REFERENCE) {
+        response_problem(response, 409, "a product is in this category");
     } else {
-        buffer_append(body, TEXT("null"));
+        response_empty(response, 204);
     }
-    buffer_append(body, TEXT("}"));
-    unless_known(request, response);
 }

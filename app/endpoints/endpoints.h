@@ -5,8 +5,8 @@
 
 #include "../routes.h"
 
-handler product_read, product_create, product_delete;
-handler category_list, category_read;
+handler product_list, product_read, product_create, product_replace, product_patch, product_delete;
+handler category_list, category_read, category_create, category_replace, category_delete;
 handler health, ready;
 handler openapi;
 

@@ -2,14 +2,22 @@
 #include "../conditional.h"
 #include "../json.h"
 #include "endpoints.h"
+#include "list.h"
+#include "search.h"
 
 /* The representation: the aliases are the JSON. */
-#define SELECT_PRODUCT                                                                             \
+#define PRODUCT_COLUMNS                                                                            \
     "SELECT p.id AS \"id\", p.sku AS \"sku\", p.name AS \"name\","                                 \
     "       p.price_cents AS \"price_cents\", p.stock AS \"stock\","                               \
     "       c.id AS \"category.id\", c.name AS \"category.name\","                                 \
-    "       p.created_at AS \"created_at\", p.updated_at AS \"updated_at\""                        \
-    "  FROM products p JOIN categories c ON c.id = p.category_id "
+    "       p.created_at AS \"created_at\", p.updated_at AS \"updated_at\" "
+#define PRODUCT PRODUCT_COLUMNS "FROM products p JOIN categories c ON c.id = p.category_id "
+#define PRODUCT_MATCHES                                                                            \
+    PRODUCT_COLUMNS "FROM products_search s JOIN products p ON p.id = s.rowid"                     \
+                    " JOIN categories c ON c.id = p.category_id"                                   \
+                    " WHERE s.products_search MATCH :q AND s.rowid > :after "
+
+enum { BULK_LIMIT = 1000 };
 
 static bool category_exists(struct db *db, int64_t id) {
     struct db_statement *statement = db_statement(db, "SELECT 1 FROM categories WHERE id = :id");
@@ -25,77 +33,207 @@ static const struct field fields[] = {
     {":category_id", FIELD_REFERENCE, 1, INT64_MAX, .exists = category_exists},
 };
 
-/* Answers with the product and its ETag; with 404 when there is none, and returns an empty tag. */
-static struct text show(const struct request *request, struct response *response, int status,
-                        int64_t id) {
-    struct db_statement *statement = db_statement(request->db, SELECT_PRODUCT "WHERE p.id = :id");
+enum { FIELD_COUNT = sizeof fields / sizeof *fields };
+
+#define SKU_TAKEN "another product has this sku"
+
+/* ---- reading ------------------------------------------------------------------------------------
+ */
+
+/* Appends the product to the body. Returns false when there is none. */
+static bool append(const struct request *request, struct response *response, int64_t id) {
+    struct db_statement *statement = db_statement(request->db, PRODUCT "WHERE p.id = :id");
     db_bind_integer(statement, ":id", id);
     if (!db_row(statement)) {
-        response_problem(response, 404, "there is no product with this id");
-        return (struct text){0};
+        return false;
     }
-    response_json(response, status);
     json_row(&response->body, statement);
-    return response_etag(response);
+    return true;
+}
+
+/* Answers with the product, or with 404 and false. */
+static bool show(const struct request *request, struct response *response, int status, int64_t id) {
+    response_json(response, status);
+    if (!append(request, response, id)) {
+        response_problem(response, 404, "there is no product with this id");
+        return false;
+    }
+    return true;
 }
 
 void product_read(const struct request *request, struct response *response) {
-    if (!request_query(request, response, NULL, 0, NULL)) {
+    if (request_query(request, response, NULL, 0, NULL) &&
+        show(request, response, 200, request->id)) {
+        conditional_read(request, response);
+    }
+}
+
+void product_list(const struct request *request, struct response *response) {
+    enum { CATEGORY = LIST_FILTERS, Q, COUNT };
+    static const struct parameter parameters[COUNT] = {
+        LIST_PARAMETERS,
+        {"category_id", PARAMETER_INTEGER, 1, INT64_MAX},
+        {"q", PARAMETER_TEXT, 1, 100},
+    };
+    struct parameter_value values[COUNT];
+    if (!request_query(request, response, parameters, COUNT, values)) {
         return;
     }
-    struct text etag = show(request, response, 200, request->id);
-    if (etag.length > 0 && conditional_none_match(request->if_none_match, etag)) {
-        response_empty(response, 304);
+    struct db *db = request->db;
+    struct db_statement *statement = NULL;
+    bool in_category = values[CATEGORY].given;
+    if (values[Q].given) {
+        struct text expression = search_expression(request->arena, values[Q].text);
+        if (expression.length == 0) {
+            request_refuse_parameter(request, response, TEXT("q"), "has no word in it");
+            return;
+        }
+        statement = in_category
+                        ? db_statement(db, PRODUCT_MATCHES "AND p.category_id = :category_id"
+                                                           " ORDER BY s.rowid LIMIT :limit + 1")
+                        : db_statement(db, PRODUCT_MATCHES "ORDER BY s.rowid LIMIT :limit + 1");
+        db_bind_text(statement, ":q", expression);
+    } else {
+        statement =
+            in_category
+                ? db_statement(db, PRODUCT "WHERE p.category_id = :category_id AND p.id > :after"
+                                           " ORDER BY p.id LIMIT :limit + 1")
+                : db_statement(db, PRODUCT "WHERE p.id > :after ORDER BY p.id LIMIT :limit + 1");
     }
+    if (in_category) {
+        db_bind_integer(statement, ":category_id", values[CATEGORY].integer);
+    }
+    list_write(request, response, statement, "/products", parameters, COUNT, values);
+}
+
+/* ---- creating -----------------------------------------------------------------------------------
+ */
+
+/* Inserts what the body holds. Returns the id, 0 after noting that the sku is taken. */
+static int64_t insert(struct body *body) {
+    struct db *db = body->request->db;
+    struct db_statement *statement = db_statement(
+        db,
+        "INSERT INTO products (sku, name, price_cents, stock, category_id, created_at, updated_at)"
+        " VALUES (:sku, :name, :price_cents, :stock, :category_id, :now, :now)");
+    body_bind(body, statement);
+    db_bind_text(statement, ":now", body->request->now);
+    if (db_run(statement) == DB_UNIQUE) {
+        body_error(body, "sku", SKU_TAKEN);
+        return 0;
+    }
+    return db_inserted_id(db);
+}
+
+/* All or nothing: an answer other than 2xx undoes the rows before the error. */
+static void create_all(struct body *body, struct response *response) {
+    int64_t count = body_elements(body);
+    if (count < 1 || count > BULK_LIMIT) {
+        body_error(body, NULL, "must have 1 to 1000 elements");
+    }
+    int status = 422;
+    response_json(response, 201);
+    buffer_append(&response->body, TEXT("{\"items\":["));
+    for (int i = 0; count <= BULK_LIMIT && i < count; i++) {
+        if (!body_read(body, i, fields, FIELD_COUNT, BODY_FULL)) {
+            status = 422;
+        } else if (body->error_count == 0 || status == 409) {
+            int64_t id = insert(body);
+            if (id == 0) {
+                status = 409;
+            } else if (body->error_count == 0) {
+                buffer_append(&response->body, i == 0 ? TEXT("") : TEXT(","));
+                append(body->request, response, id);
+            }
+        }
+    }
+    buffer_append(&response->body, TEXT("]}"));
+    if (body->error_count > 0) {
+        body_refuse(body, response, status);
+    }
+}
+
+static void create_one(struct body *body, struct response *response) {
+    if (!body_read(body, BODY_ROOT, fields, FIELD_COUNT, BODY_FULL)) {
+        body_refuse(body, response, 422);
+        return;
+    }
+    const struct request *request = body->request;
+    int64_t id = insert(body);
+    if (id == 0) {
+        response_problem(response, 409, SKU_TAKEN);
+        return;
+    }
+    show(request, response, 201, id);
+    response_etag(response);
+    response_location(response, request->prefix, "/products/", id);
 }
 
 void product_create(const struct request *request, struct response *response) {
     struct body body;
     if (!request_query(request, response, NULL, 0, NULL) ||
-        !body_check(request, response, fields, sizeof fields / sizeof *fields, &body)) {
+        !body_open(&body, request, response, BODY_JSON)) {
         return;
     }
-    struct db_statement *statement = db_statement(
-        request->db,
-        "INSERT INTO products (sku, name, price_cents, stock, category_id, created_at, updated_at)"
-        " VALUES (:sku, :name, :price_cents, :stock, :category_id, :now, :now)");
-    body_bind(&body, statement);
-    db_bind_text(statement, ":now", request->now);
-    if (db_run(statement) == DB_UNIQUE) {
-        response_problem(response, 409, "another product has this sku");
+    if (body_elements(&body) >= 0) {
+        create_all(&body, response);
+    } else {
+        create_one(&body, response);
+    }
+}
+
+/* ---- changing -----------------------------------------------------------------------------------
+ */
+
+/* True when the product exists and is in the state the client asks for. */
+static bool may_change(const struct request *request, struct response *response) {
+    return request_query(request, response, NULL, 0, NULL) &&
+           show(request, response, 200, request->id) && conditional_change(request, response);
+}
+
+static void update(const struct request *request, struct response *response, enum body_media media,
+                   enum body_mode mode) {
+    struct body body;
+    if (!may_change(request, response) || !body_open(&body, request, response, media)) {
         return;
     }
-    int64_t id = db_inserted_id(request->db);
-    show(request, response, 201, id);
-    struct buffer location = {.arena = request->arena};
-    buffer_append(&location, request->prefix);
-    buffer_append(&location, TEXT("/products/"));
-    buffer_append_integer(&location, id);
-    response_header(response, TEXT("Location"), buffer_text(&location));
+    if (!body_read(&body, BODY_ROOT, fields, FIELD_COUNT, mode)) {
+        body_refuse(&body, response, 422);
+        return;
+    }
+    if (body_gives_any(&body)) {
+        struct db_statement *statement = db_statement(
+            request->db,
+            "UPDATE products SET sku = coalesce(:sku, sku), name = coalesce(:name, name),"
+            " price_cents = coalesce(:price_cents, price_cents), stock = coalesce(:stock, stock),"
+            " category_id = coalesce(:category_id, category_id), updated_at = :now"
+            " WHERE id = :id");
+        body_bind(&body, statement);
+        db_bind_text(statement, ":now", request->now);
+        db_bind_integer(statement, ":id", request->id);
+        if (db_run(statement) == DB_UNIQUE) {
+            response_problem(response, 409, SKU_TAKEN);
+            return;
+        }
+    }
+    show(request, response, 200, request->id);
+    response_etag(response);
+}
+
+void product_replace(const struct request *request, struct response *response) {
+    update(request, response, BODY_JSON, BODY_FULL);
+}
+
+void product_patch(const struct request *request, struct response *response) {
+    update(request, response, BODY_MERGE_PATCH, BODY_PARTIAL);
 }
 
 void product_delete(const struct request *request, struct response *response) {
-    if (!request_query(request, response, NULL, 0, NULL)) {
-        return;
-    }
-    if (request->if_match.length > 0) {
-        struct text etag = show(request, response, 200, request->id);
-        if (etag.length == 0) {
-            return;
-        }
-        if (!conditional_match(request->if_match, etag)) {
-            response_problem(response, 412, "the product has changed since; read it again");
-            return;
-        }
-        response_start(response, request->arena);
-    }
-    struct db_statement *statement =
-        db_statement(request->db, "DELETE FROM products WHERE id = :id");
-    db_bind_integer(statement, ":id", request->id);
-    db_run(statement);
-    if (db_changes(request->db) == 0) {
-        response_problem(response, 404, "there is no product with this id");
-    } else {
+    if (may_change(request, response)) {
+        struct db_statement *statement =
+            db_statement(request->db, "DELETE FROM products WHERE id = :id");
+        db_bind_integer(statement, ":id", request->id);
+        db_run(statement);
         response_empty(response, 204);
     }
 }

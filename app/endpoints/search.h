@@ -1,0 +1,13 @@
+/* search: what a client types into q, as an expression of the full-text index (SQLite FTS5, section
+ * 3). */
+#ifndef LARDER_SEARCH_H
+#define LARDER_SEARCH_H
+
+#include "../arena.h"
+#include "../text.h"
+
+/* All words of the text must occur. Every word is quoted, so nothing in it is an operator. Returns
+ * an empty text when there is no word. */
+struct text search_expression(struct arena *arena, struct text text);
+
+#endif
