@@ -7,6 +7,7 @@ DB ?= var/larder.db
 RUN_DIR ?= var/run
 READERS ?=
 SYNC ?=
+PROBES ?= 1
 
 CC = gcc
 BUILD = build
@@ -41,7 +42,7 @@ MODULES = $(filter-out app/main.c,$(SOURCES))
 .PHONY: run
 run: packages-run build ## serve the demo on http://localhost:8080 until Ctrl-C
 	@PORT='$(PORT)' DB='$(DB)' RUN_DIR='$(RUN_DIR)' \
-	  $(if $(READERS),LARDER_READERS='$(READERS)') $(if $(SYNC),LARDER_SYNC='$(SYNC)') tools/run.sh
+	  $(if $(READERS),LARDER_READERS='$(READERS)') LARDER_PROBES='$(PROBES)' $(if $(SYNC),LARDER_SYNC='$(SYNC)') tools/run.sh
 
 .PHONY: build
 build: packages-build ## build/larder
@@ -52,22 +53,22 @@ san: packages-build ## build/san/larder, with AddressSanitizer and UndefinedBeha
 	@$(MAKE) --no-print-directory $(BUILD)/san/larder
 
 $(BUILD)/larder: $(call objects,release,$(SOURCES))
-	$(CC) $(RELEASE) $(LINK_HARDENING) -o $@ $^ $(LIBS)
+	@echo "  link $@" && $(CC) $(RELEASE) $(LINK_HARDENING) -o $@ $^ $(LIBS)
 
 $(BUILD)/san/larder: $(call objects,san,$(SOURCES))
-	$(CC) $(SANITIZE) -o $@ $^ $(LIBS)
+	@echo "  link $@" && $(CC) $(SANITIZE) -o $@ $^ $(LIBS)
 
 $(BUILD)/release/%.o: %.c $(HEADERS) Makefile
 	@mkdir -p $(@D)
-	$(CC) $(WARNINGS) $(DEFINES) $(RELEASE) -c -o $@ $<
+	@echo "  $(CC) $<" && $(CC) $(WARNINGS) $(DEFINES) $(RELEASE) -c -o $@ $<
 
 $(BUILD)/san/%.o: %.c $(HEADERS) Makefile
 	@mkdir -p $(@D)
-	$(CC) $(WARNINGS) $(DEFINES) $(SANITIZE) -c -o $@ $<
+	@echo "  $(CC) $<" && $(CC) $(WARNINGS) $(DEFINES) $(SANITIZE) -c -o $@ $<
 
 $(BUILD)/release/%.o $(BUILD)/san/%.o: %.S schema.sql app/demo.sql docs/openapi.json
 	@mkdir -p $(@D)
-	$(CC) -I. -c -o $@ $<
+	@$(CC) -I. -c -o $@ $<
 
 .PHONY: packages-build packages-run packages-test
 packages-build:
@@ -92,7 +93,7 @@ unit: packages-test $(UNITS:%=$(BUILD)/unit/%) ## unit tests of each module, und
 
 $(BUILD)/unit/%: $(BUILD)/san/tests/unit/%.o $(BUILD)/san/tests/unit/support.o $(call objects,san,$(MODULES))
 	@mkdir -p $(@D)
-	$(CC) $(SANITIZE) -o $@ $^ $(LIBS) -lcmocka
+	@echo "  link $@" && $(CC) $(SANITIZE) -o $@ $^ $(LIBS) -lcmocka
 
 .PHONY: contract
 contract: packages-test build ## the HTTP contract through nginx, on a service of its own
@@ -106,7 +107,7 @@ faults: packages-test build ## crashes, full disks, locks, starts and stops, wit
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sort | sed 's/:.*## /\t/' | expand -t 16
 	@echo
-	@echo "Variables of run: PORT ($(PORT)), DB ($(DB)), RUN_DIR ($(RUN_DIR)), READERS, SYNC (full or normal)"
+	@echo "Variables of run: PORT ($(PORT)), DB ($(DB)), RUN_DIR ($(RUN_DIR)), READERS, SYNC (full or normal), PROBES ($(PROBES))"
 
 .PHONY: lint lint-clang lint-tidy lint-cppcheck lint-shell lint-format
 lint: packages-test lint-clang lint-tidy lint-cppcheck lint-shell lint-format ## all static checks

@@ -41,3 +41,9 @@ WHEN old.sku <> new.sku OR old.name <> new.name BEGIN
     VALUES ('delete', old.id, old.sku, old.name);
     INSERT INTO products_search (rowid, sku, name) VALUES (new.id, new.sku, new.name);
 END;
+
+-- The rows that /db and /queries pick from; filled by the demo data only.
+CREATE TABLE world (
+    id            INTEGER PRIMARY KEY,
+    random_number INTEGER NOT NULL
+) STRICT;

@@ -256,6 +256,25 @@ void **db_annotation(struct db_statement *statement) {
     return &statement->annotation;
 }
 
+void db_explain(struct db *db, void (*each)(void *context, const char *sql, const char *plan),
+                void *context) {
+    for (size_t i = 0; i < SLOTS; i++) {
+        if (db->slots[i] == NULL) {
+            continue;
+        }
+        const char *sql = db->slots[i]->sql;
+        char *question = sqlite3_mprintf("EXPLAIN QUERY PLAN %s", sql);
+        sqlite3_stmt *plan = NULL;
+        if (sqlite3_prepare_v2(db->handle, question, -1, &plan, NULL) == SQLITE_OK) {
+            while (sqlite3_step(plan) == SQLITE_ROW) {
+                each(context, sql, (const char *)sqlite3_column_text(plan, 3));
+            }
+        }
+        sqlite3_finalize(plan);
+        sqlite3_free(question);
+    }
+}
+
 /* ---- transactions ------------------------------------------------------------------------------
  */
 

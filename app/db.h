@@ -133,6 +133,11 @@ void db_clear_failure(struct db *db);
 int db_wal_pages(const struct db *db);
 void db_checkpoint(struct db *db);
 
+/* Calls each with every line of the query plan of every statement in the cache (SQLite's EXPLAIN
+ * QUERY PLAN), for the test that no statement scans a table. */
+void db_explain(struct db *db, void (*each)(void *context, const char *sql, const char *plan),
+                void *context);
+
 /* Statements prepared so far: the cache holds them all. */
 int db_statements_prepared(const struct db *db);
 

@@ -12,3 +12,7 @@ SELECT i, printf('SKU-%06d', i), 'Product ' || i, i * 7919 % 1000000, i * 3 % 10
 FROM n WHERE i % 5 <> 0;
 
 UPDATE sqlite_sequence SET seq = 12500 WHERE name = 'products';
+
+INSERT INTO world (id, random_number)
+WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 10000)
+SELECT i, i * 7919 % 10007 % 10000 + 1 FROM n;

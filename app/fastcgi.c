@@ -1,15 +1,32 @@
 #include "fastcgi.h"
 
+#include <assert.h>
 #include <fcgiapp.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/socket.h>
 #include <sys/time.h>
 
-enum { RESPONDER = 1 /* the role of a server of pages, section 6.2 */, CHUNK = 65536 };
+/* From section 8 of the specification; libfcgi's header for them has the name of ours. */
+enum {
+    VERSION = 1,
+    HEADER_BYTES = 8,
+    END_REQUEST = 3,
+    END_REQUEST_BYTES = 8,
+    STDOUT = 6,
+    ROLE_RESPONDER = 1,
+};
+
+enum { CHUNK = 65536 };
 
 struct fastcgi_connection {
     FCGX_Request request;
+};
+
+/* The answer of a parked request: three headers, the content, the end. */
+struct fastcgi_record {
+    size_t length;
+    unsigned char bytes[FASTCGI_PARKED_BYTES + 3 * HEADER_BYTES + END_REQUEST_BYTES];
 };
 
 bool fastcgi_setup(void) {
@@ -58,7 +75,7 @@ bool fastcgi_receive(struct fastcgi_connection *connection) {
         return false;
     }
     /* a peer that dies inside the parameters gives success with parameters missing */
-    return FCGX_GetError(request->in) == 0 && request->role == RESPONDER;
+    return FCGX_GetError(request->in) == 0 && request->role == ROLE_RESPONDER;
 }
 
 bool fastcgi_parameter(const struct fastcgi_connection *connection, size_t *position,
@@ -120,6 +137,41 @@ void fastcgi_write(struct fastcgi_connection *connection, struct text text) {
 bool fastcgi_finish(struct fastcgi_connection *connection) {
     FCGX_Finish_r(&connection->request);
     return connection->request.ipcFd >= 0;
+}
+
+void fastcgi_park(struct fastcgi_connection *connection) {
+    FCGX_Free(&connection->request, 0);
+}
+
+/* A record's header, section 3.3 of the specification. */
+static void append_header(struct fastcgi_record *record, unsigned char type, int id,
+                          size_t length) {
+    unsigned char *header = record->bytes + record->length;
+    memset(header, 0, HEADER_BYTES);
+    header[0] = VERSION;
+    header[1] = type;
+    header[2] = (unsigned char)(id >> 8);
+    header[3] = (unsigned char)id;
+    header[4] = (unsigned char)(length >> 8);
+    header[5] = (unsigned char)length;
+    record->length += HEADER_BYTES;
+}
+
+/* libfcgi can make a new stream for a parked request, but not end the request with it: so the three
+ * records are written here. */
+bool fastcgi_send_parked(struct fastcgi_connection *connection, struct text answer) {
+    assert(answer.length <= FASTCGI_PARKED_BYTES);
+    FCGX_Request *request = &connection->request;
+    struct fastcgi_record record = {0};
+    append_header(&record, STDOUT, request->requestId, answer.length);
+    memcpy(record.bytes + record.length, answer.data, answer.length);
+    record.length += answer.length;
+    append_header(&record, STDOUT, request->requestId, 0);
+    append_header(&record, END_REQUEST, request->requestId, END_REQUEST_BYTES);
+    memset(record.bytes + record.length, 0, END_REQUEST_BYTES); /* status 0, complete */
+    record.length += END_REQUEST_BYTES;
+    ssize_t sent = send(request->ipcFd, record.bytes, record.length, MSG_NOSIGNAL);
+    return sent == (ssize_t)record.length && request->keepConnection != 0;
 }
 
 void fastcgi_close(struct fastcgi_connection *connection) {

@@ -23,7 +23,11 @@
 
 #include "text.h"
 
-enum { FASTCGI_IO_TIMEOUT_MS = 5000, FASTCGI_DRAIN_BYTES = 8 * 1024 * 1024 };
+enum {
+    FASTCGI_IO_TIMEOUT_MS = 5000,
+    FASTCGI_DRAIN_BYTES = 8 * 1024 * 1024,
+    FASTCGI_PARKED_BYTES = 4096
+};
 
 struct fastcgi_connection;
 
@@ -56,6 +60,14 @@ void fastcgi_write(struct fastcgi_connection *connection, struct text text);
 /* Sends what is left of the answer and ends the request. Returns false when the connection is
  * closed (the peer is gone, or did not ask to keep it): then fastcgi_close() is due. */
 bool fastcgi_finish(struct fastcgi_connection *connection);
+
+/* Puts a received request aside: frees the 17 KiB that libfcgi holds for it, and its parameters.
+ * The connection stays open; when it becomes readable the peer has hung up. */
+void fastcgi_park(struct fastcgi_connection *connection);
+
+/* Sends the whole answer of a parked request, at most FASTCGI_PARKED_BYTES, in one write. Returns
+ * false as fastcgi_finish() does. */
+bool fastcgi_send_parked(struct fastcgi_connection *connection, struct text answer);
 
 /* Closes and frees, in any state, without waiting for the peer. NULL is fine. */
 void fastcgi_close(struct fastcgi_connection *connection);

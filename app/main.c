@@ -45,10 +45,12 @@ static int check(const struct settings *settings) {
     printf("database %s, %lld bytes, schema version %d\n", settings->db, (long long)status.st_size,
            SCHEMA_VERSION);
     printf(
-        "settings: %d readers, synchronous %s, run directory %s, socket mode %o, CORS origin %s\n",
+        "settings: %d readers, synchronous %s, run directory %s, socket mode %o, CORS origin %s, "
+        "probes %s\n",
         settings->readers, settings->sync == DB_SYNC_FULL ? "full" : "normal", settings->run_dir,
         (unsigned)settings->socket_mode,
-        settings->cors_origin == NULL ? "none" : settings->cors_origin);
+        settings->cors_origin == NULL ? "none" : settings->cors_origin,
+        settings->probes ? "on" : "off");
     int faults = db_check(db, complain);
     db_close(db);
     printf("integrity: %s\n", faults == 0 ? "ok" : "DAMAGED, restore a backup");

@@ -51,7 +51,7 @@ static int split_path(struct request *request, struct text path) {
     return count;
 }
 
-static void set_target(struct request *request, struct text target) {
+void request_set_target(struct request *request, struct text target) {
     const char *mark = target.length == 0 ? NULL : memchr(target.data, '?', target.length);
     struct text path = target;
     if (mark != NULL) {
@@ -121,7 +121,7 @@ bool request_receive(struct request *request, struct fastcgi_connection *connect
         }
     }
     request->method = method_from(method);
-    set_target(request, target);
+    request_set_target(request, target);
     receive_body(request, connection, length);
     return true;
 }

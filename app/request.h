@@ -47,12 +47,17 @@ struct request {
     struct arena *arena;
     struct db *db;
     const struct scoreboard *scoreboard;
-    struct text now; /* when the batch began, RFC 3339 UTC */
+    uint64_t *random; /* the worker's generator, never 0 */
+    bool probes;      /* the setting */
+    struct text now;  /* when the batch began, RFC 3339 UTC */
 };
 
 /* Reads one request from a readable connection into *request, which the caller has zeroed but for
  * arena. Returns false when there is none (see fastcgi_receive()). */
 bool request_receive(struct request *request, struct fastcgi_connection *connection);
+
+/* Sets path and query from a raw request target, below request->prefix. */
+void request_set_target(struct request *request, struct text target);
 
 enum parameter_type {
     PARAMETER_INTEGER, /* a whole number from minimum to maximum */

@@ -136,22 +136,37 @@ void response_location(struct response *response, struct text prefix, const char
     buffer_append(out, TEXT("\r\n"));
 }
 
+struct text response_head(const struct response *response) {
+    struct buffer head = {.arena = response->body.arena};
+    buffer_append(&head, statuses[status_index(response->status)].line);
+    if (response->content_type.length > 0) {
+        buffer_append(&head, TEXT("Content-Type: "));
+        buffer_append(&head, response->content_type);
+        buffer_append(&head, TEXT("\r\nContent-Length: "));
+        buffer_append_integer(&head, (int64_t)response->body.length);
+        buffer_append(&head, TEXT("\r\n"));
+    }
+    buffer_append(&head, buffer_text(&response->headers));
+    buffer_append(&head, TEXT("\r\n"));
+    return buffer_text(&head);
+}
+
+/* The body as it is sent: none for HEAD, and for an answer that has none. */
+static struct text sent_body(const struct response *response, bool without_body) {
+    return without_body || response->content_type.length == 0 ? (struct text){0}
+                                                              : buffer_text(&response->body);
+}
+
 bool response_send(const struct response *response, struct fastcgi_connection *connection,
                    bool without_body) {
-    fastcgi_write(connection, statuses[status_index(response->status)].line);
-    if (response->content_type.length > 0) {
-        char length[32];
-        int digits = snprintf(length, sizeof length, "%zu", response->body.length);
-        fastcgi_write(connection, TEXT("Content-Type: "));
-        fastcgi_write(connection, response->content_type);
-        fastcgi_write(connection, TEXT("\r\nContent-Length: "));
-        fastcgi_write(connection, (struct text){.data = length, .length = (size_t)digits});
-        fastcgi_write(connection, TEXT("\r\n"));
-    }
-    fastcgi_write(connection, buffer_text(&response->headers));
-    fastcgi_write(connection, TEXT("\r\n"));
-    if (!without_body && response->content_type.length > 0) {
-        fastcgi_write(connection, buffer_text(&response->body));
-    }
+    fastcgi_write(connection, response_head(response));
+    fastcgi_write(connection, sent_body(response, without_body));
     return fastcgi_finish(connection);
+}
+
+struct text response_text(const struct response *response, bool without_body) {
+    struct buffer whole = {.arena = response->body.arena};
+    buffer_append(&whole, response_head(response));
+    buffer_append(&whole, sent_body(response, without_body));
+    return buffer_text(&whole);
 }

@@ -18,6 +18,7 @@ struct response {
     struct text content_type; /* empty: an answer without a body */
     struct buffer headers;    /* further header lines, each ended by CRLF */
     struct buffer body;
+    int64_t delay_ms; /* the answer leaves so much later, and holds no worker while it waits */
 };
 
 /* Starts empty; status 0 until a handler has answered. */
@@ -56,9 +57,15 @@ static inline bool response_is_success(const struct response *response) {
 /* The standard title of a status, such as "Not Found". */
 struct text response_title(int status);
 
+/* The headers of the answer and the empty line behind them, in the arena. */
+struct text response_head(const struct response *response);
+
 /* Writes the whole answer and ends the request; without_body for HEAD. Returns false when the
  * connection is closed (fastcgi_finish()). */
 bool response_send(const struct response *response, struct fastcgi_connection *connection,
                    bool without_body);
+
+/* The whole answer as one text in the arena, for fastcgi_send_parked(). */
+struct text response_text(const struct response *response, bool without_body);
 
 #endif

@@ -16,6 +16,11 @@ const struct route routes[] = {
     {"/health", .without_database = true, .handlers = {[METHOD_GET] = health}},
     {"/ready", .handlers = {[METHOD_GET] = ready}},
     {"/openapi.json", .without_database = true, .handlers = {[METHOD_GET] = openapi}},
+    {"/json", .without_database = true, .probe = true, .handlers = {[METHOD_GET] = probe_json}},
+    {"/db", .probe = true, .handlers = {[METHOD_GET] = probe_db}},
+    {"/queries", .probe = true, .handlers = {[METHOD_GET] = probe_queries}},
+    {"/greet", .without_database = true, .probe = true, .handlers = {[METHOD_GET] = probe_greet}},
+    {"/wait", .without_database = true, .probe = true, .handlers = {[METHOD_GET] = probe_wait}},
 };
 
 const int routes_count = sizeof routes / sizeof *routes;
@@ -61,7 +66,7 @@ static void allow(const struct route *route, struct response *response) {
 struct match routes_match(struct request *request, struct response *response) {
     struct match match = {0};
     for (int i = 0; i < routes_count; i++) {
-        if (fits(&routes[i], request)) {
+        if ((request->probes || !routes[i].probe) && fits(&routes[i], request)) {
             match.route = &routes[i];
             break;
         }

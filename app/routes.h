@@ -17,6 +17,7 @@ enum lane { LANE_READ = 1, LANE_WRITE = 2 };
 struct route {
     const char *path;      /* "/products/{id}": {id} is a positive integer */
     bool without_database; /* no transaction is opened for it */
+    bool probe;            /* not there unless the setting `probes` is on */
     handler *handlers[METHOD_OTHER];
 };
 

@@ -62,6 +62,11 @@ static bool read_cors_origin(struct settings *settings, const char *value) {
     return true;
 }
 
+static bool read_probes(struct settings *settings, const char *value) {
+    settings->probes = strcmp(value, "1") == 0 || strcmp(value, "on") == 0;
+    return settings->probes || strcmp(value, "0") == 0 || strcmp(value, "off") == 0;
+}
+
 /* ---- the table ----------------------------------------------------------------------------------
  */
 
@@ -80,6 +85,8 @@ static const struct option {
      "who may connect to the sockets (660)", read_socket_mode},
     {"--cors-origin", "LARDER_CORS_ORIGIN", "ORIGIN", "an origin such as https://example.org, or *",
      "the web origin whose pages may call the service (none)", read_cors_origin},
+    {"--probes", "LARDER_PROBES", "on|off", "on or off",
+     "the routes that comparisons measure: /json, /db, /queries, /greet, /wait (off)", read_probes},
 };
 
 enum { OPTIONS = sizeof options / sizeof *options };

@@ -18,6 +18,7 @@ struct settings {
     enum db_sync sync;
     mode_t socket_mode;
     const char *cors_origin; /* NULL: no cross-origin answers */
+    bool probes;             /* the routes of the published comparisons are there */
     bool demo;
 };
 

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <time.h>
@@ -13,6 +14,7 @@
 
 #include "cors.h"
 #include "log.h"
+#include "waiting.h"
 
 enum {
     BATCH = 128, /* requests a wake-up at the most: bounds memory and the wait of the first */
@@ -23,6 +25,7 @@ enum {
 
 /* A connection that the web server keeps open, in the list of all. */
 struct client {
+    struct waiter waiter; /* first: a waiter is its client */
     struct fastcgi_connection *connection;
     struct client *previous, *next;
 };
@@ -42,6 +45,8 @@ struct worker {
     int signals; /* readable when SIGTERM has come */
     bool stopping;
     struct client *clients;
+    struct waiting_room waiting;
+    uint64_t random;
     struct arena arena;
     struct exchange batch[BATCH];
     int count;
@@ -49,6 +54,13 @@ struct worker {
     time_t second;
     char now[TIME_BYTES];
 };
+
+/* Of the monotonic clock. */
+static int64_t now_ms(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
 
 /* ---- connections --------------------------------------------------------------------------------
  */
@@ -76,6 +88,7 @@ static void drop_client(struct worker *worker, struct client *client) {
         client->next->previous = client->previous;
     }
     *(client->previous != NULL ? &client->previous->next : &worker->clients) = client->next;
+    waiting_remove(&worker->waiting, &client->waiter);
     fastcgi_close(client->connection);
     free(client);
 }
@@ -240,13 +253,20 @@ static void collect(struct worker *worker, const struct epoll_event *events, int
             accept_client(worker, listener);
             continue;
         }
+        struct client *client = events[i].data.ptr;
+        if (client->waiter.place != 0) { /* its peer has hung up */
+            drop_client(worker, client);
+            continue;
+        }
         struct exchange *exchange = &worker->batch[worker->count];
-        exchange->client = events[i].data.ptr;
+        exchange->client = client;
         exchange->in_transaction = false;
         exchange->request = (struct request){
             .arena = &worker->arena,
             .db = worker->db,
             .scoreboard = worker->job->scoreboard,
+            .random = &worker->random,
+            .probes = worker->job->settings->probes,
             .now = {.data = worker->now, .length = TIME_BYTES - 1},
         };
         if (request_receive(&exchange->request, exchange->client->connection)) {
@@ -268,9 +288,53 @@ static void commit(struct worker *worker) {
     }
 }
 
+static void park(struct worker *worker, struct exchange *exchange) {
+    const struct response *response = &exchange->response;
+    waiting_add(&worker->waiting, &exchange->client->waiter, now_ms() + response->delay_ms,
+                response_text(response, exchange->request.method == METHOD_HEAD));
+    fastcgi_park(exchange->client->connection);
+}
+
+/* Sends the answers whose time has come. Returns how long until the next one, -1 when nobody waits.
+ */
+static int64_t answer_waiting(struct worker *worker) {
+    struct waiter *waiter = NULL;
+    while ((waiter = waiting_first(&worker->waiting)) != NULL) {
+        int64_t left = waiter->due_ms - now_ms();
+        if (left > 0) {
+            return left;
+        }
+        struct client *client = (struct client *)waiter;
+        bool open = fastcgi_send_parked(client->connection, waiter->answer);
+        waiting_remove(&worker->waiting, waiter);
+        if (!open) {
+            drop_client(worker, client);
+        }
+    }
+    return -1;
+}
+
+/* The service ends: nobody waits on. */
+static void refuse_waiting(struct worker *worker) {
+    struct response response;
+    response_start(&response, &worker->arena);
+    response_problem(&response, 503, "the service is stopping; try again");
+    struct text answer = response_text(&response, false);
+    struct waiter *waiter = NULL;
+    while ((waiter = waiting_first(&worker->waiting)) != NULL) {
+        struct client *client = (struct client *)waiter;
+        fastcgi_send_parked(client->connection, answer);
+        drop_client(worker, client);
+    }
+}
+
 static void send_answers(struct worker *worker) {
     for (int i = 0; i < worker->count; i++) {
         struct exchange *exchange = &worker->batch[i];
+        if (exchange->response.delay_ms > 0 && !worker->stopping) {
+            park(worker, exchange);
+            continue;
+        }
         bool open = response_send(&exchange->response, exchange->client->connection,
                                   exchange->request.method == METHOD_HEAD);
         if (!open || worker->stopping) {
@@ -304,16 +368,22 @@ static void serve_batch(struct worker *worker, const struct epoll_event *events,
 static void loop(struct worker *worker) {
     struct epoll_event events[BATCH];
     for (;;) {
-        /* draining: only what is there already; else until the next request */
-        int timeout = worker->stopping ? 0 : db_wal_pages(worker->db) > 0 ? CHECKPOINT_IDLE_MS : -1;
-        int ready = epoll_wait(worker->epoll, events, BATCH, timeout);
+        int64_t timeout = answer_waiting(worker);
+        bool dirty = db_wal_pages(worker->db) > 0;
+        if (worker->stopping) {
+            refuse_waiting(worker);
+            timeout = 0; /* draining: only what is there already */
+        } else if (dirty && (timeout < 0 || timeout > CHECKPOINT_IDLE_MS)) {
+            timeout = CHECKPOINT_IDLE_MS;
+        }
+        int ready = epoll_wait(worker->epoll, events, BATCH, (int)timeout);
         if (ready > 0) {
             serve_batch(worker, events, ready);
         } else if (ready == 0 && worker->stopping) {
             return;
-        } else if (ready == 0) {
+        } else if (ready == 0 && dirty) {
             db_checkpoint(worker->db);
-        } else if (errno != EINTR) {
+        } else if (ready < 0 && errno != EINTR) {
             log_event("W06", "waiting for requests failed: %s", strerror(errno));
             return;
         }
@@ -333,6 +403,12 @@ static bool start(struct worker *worker) {
         log_event("W08", "%s", error);
         return false;
     }
+    struct rlimit descriptors;
+    if (getrlimit(RLIMIT_NOFILE, &descriptors) == 0) { /* a waiting request costs one */
+        descriptors.rlim_cur = descriptors.rlim_max;
+        setrlimit(RLIMIT_NOFILE, &descriptors);
+    }
+    worker->random = (uint64_t)now_ms() << 20 | (uint64_t)getpid() | 1;
     sigset_t signals;
     sigemptyset(&signals);
     sigaddset(&signals, SIGTERM);
@@ -378,6 +454,7 @@ int worker_run(const struct worker_job *job) {
         free(client);
     }
     db_close(worker->db);
+    waiting_destroy(&worker->waiting);
     close(worker->signals);
     close(worker->epoll);
     arena_destroy(&worker->arena);

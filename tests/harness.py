@@ -11,8 +11,6 @@ Or around a command, with {URL} in its arguments replaced by the base URL:
 The binary is build/larder, or what the variable LARDER names. Everything listens on 127.0.0.1 and is stopped
 by its pid. Leaving the `with` block is a test too: exit status 0, no process and no socket left, no worker
 that died unasked, no finding of a sanitizer in the log.
-
-The end of the file is the runner that tests/faults/ share: @test registers a statement about the product.
 """
 import argparse
 import http.client
@@ -28,7 +26,6 @@ import subprocess
 import sys
 import tempfile
 import time
-import traceback
 from urllib.parse import urlsplit
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
@@ -65,6 +62,17 @@ def expect_equal(actual, expected, subject):
     expect(actual == expected, "%s: expected %r, got %r" % (subject, expected, actual))
 
 
+def expect_each(cases, check):
+    """Runs the check on every case and then tells of all that failed."""
+    complaints = []
+    for case in cases:
+        try:
+            check(case)
+        except AssertionError as complaint:
+            complaints.append(str(complaint))
+    expect(not complaints, "\n".join(complaint.strip() for complaint in complaints))
+
+
 def wait_until(condition, seconds, subject):
     """Polls until the condition is true; returns its value."""
     deadline = time.monotonic() + seconds
@@ -79,7 +87,7 @@ def wait_until(condition, seconds, subject):
 # --------------------------------------------------------------------------------------------- processes
 
 def processes():
-    """(pid, parent, name, state) of every process that can be seen."""
+    """(pid, parent, session, name, state) of every process that can be seen."""
     for entry in os.listdir("/proc"):
         if entry.isdigit():
             try:
@@ -87,12 +95,8 @@ def processes():
             except OSError:
                 continue
             name, rest = text[text.index("(") + 1:].rsplit(")", 1)
-            state, parent = rest.split()[:2]
-            yield int(entry), int(parent), name, state
-
-
-def is_running(pid):
-    return any(found == pid and state not in "ZX" for found, _, _, state in processes())
+            state, parent, _, session = rest.split()[:4]
+            yield int(entry), int(parent), int(session), name, state
 
 
 def free_port():
@@ -175,6 +179,7 @@ class Service:
         self.flags = ["--db", self.database, "--run-dir", self.run_dir, "--sync", sync, *flags]
         self.flags += [] if readers is None else ["--readers", str(readers)]
         self.supervisor = self.nginx = None
+        self.sessions = set()  # of each supervisor and its workers
         self.clients = []
         self.url = ""
 
@@ -211,13 +216,13 @@ class Service:
             self.supervisor = subprocess.Popen(
                 [larder(), "serve", *self.flags], stdin=subprocess.DEVNULL, stdout=log, stderr=log,
                 env=environment(self.env), start_new_session=True)
-        return self.supervisor
+        self.sessions.add(self.supervisor.pid)
 
     def start_nginx(self):
-        for attempt in range(3):  # somebody else may take the port between the look and the use
+        for _ in range(3):  # somebody else may take the port between the look and the use
             address = "127.0.0.1:%d" % free_port()
-            subprocess.run(["sh", str(ROOT / "nginx" / "render.sh"), self.run_dir, address, self.prefix][
-                :None if self.prefix else 4], check=True, env=environment())
+            subprocess.run(["sh", str(ROOT / "nginx" / "render.sh"), self.run_dir, address]
+                           + ([self.prefix] if self.prefix else []), check=True, env=environment())
             with open(os.path.join(self.directory, "nginx.log"), "ab") as log:
                 self.nginx = subprocess.Popen(
                     [NGINX, "-g", "daemon off;", "-e", "stderr", "-p", self.run_dir,
@@ -250,7 +255,7 @@ class Service:
 
     def pids(self):
         """The workers by their role: {"writer": 12, "reader 1": 13}."""
-        return {name[len("larder-"):]: pid for pid, parent, name, state in processes()
+        return {name[len("larder-"):]: pid for pid, parent, _, name, state in processes()
                 if parent == self.supervisor.pid and name.startswith("larder-") and state not in "ZX"}
 
     def log(self):
@@ -317,16 +322,8 @@ class Service:
                    "a worker died unasked: " + line)
 
     def left_over(self):
-        """Processes of larder on this run directory: workers keep the supervisor's command line."""
-        found = []
-        for pid, _, _, state in processes():
-            try:
-                line = pathlib.Path("/proc", str(pid), "cmdline").read_bytes().split(b"\0")
-            except OSError:
-                continue
-            if state not in "ZX" and b"serve" in line and self.run_dir.encode() in line:
-                found.append(pid)
-        return found
+        """Supervisors and workers of this service that have not ended."""
+        return [pid for pid, _, session, _, state in processes() if session in self.sessions and state not in "ZX"]
 
     def tear_down(self):
         """Whatever happened: nothing stays."""
@@ -356,76 +353,27 @@ def answers(url):
         client.close()
 
 
-def create_database(path, demo):
-    done = subprocess.run([larder(), "init", "--db", path, *(["--demo"] if demo else [])],
-                          capture_output=True, text=True, env=environment())
+def run_larder(*arguments, env=None, cwd=None, before=(), binary=None, timeout=10):
+    """Runs a command that ends by itself; `before` starts the command line. Returns what subprocess does."""
+    process = subprocess.Popen([*before, binary or larder(), *arguments], stdin=subprocess.DEVNULL, text=True, cwd=cwd,
+                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment(env))
+    try:
+        output, errors = process.communicate(timeout=timeout)
+    except BaseException as error:
+        process.terminate()  # a supervisor takes its workers along
+        process.communicate()
+        if isinstance(error, subprocess.TimeoutExpired):
+            raise AssertionError("larder %s goes on instead of ending" % " ".join(arguments)) from None
+        raise
+    return subprocess.CompletedProcess(arguments, process.returncode, output, errors)
+
+
+def create_database(path, demo=False):
+    done = run_larder("init", "--db", path, *(["--demo"] if demo else []))
     expect_equal(done.returncode, 0, "exit status of larder init (%s)" % done.stderr.strip())
 
 
-# ----------------------------------------------------------------------------------------------- runner
-
-class Skip(Exception):
-    """The test cannot run here; the message says why."""
-
-
-TESTS = []  # (file, statement, function, mounts)
-
-
-def test(statement, mounts=False):
-    """Registers a test: a function that raises when the statement does not hold. One that mounts a file
-    system runs in a user namespace of its own where this user may not mount."""
-    def register(function):
-        TESTS.append((function.__module__, statement, function, mounts))
-        return function
-    return register
-
-
-def run_in_namespace(name):
-    command = ["unshare", "-rm"]
-    if os.geteuid() == 0 or subprocess.run([*command, "true"], capture_output=True).returncode != 0:
-        raise Skip("neither mount nor unshare is permitted here")
-    runner = [sys.executable, str(ROOT / "tests" / "faults" / "run.py"), "--only", name]
-    done = subprocess.run([*command, *runner], capture_output=True, text=True)
-    expect(done.returncode == 0 and done.stdout.startswith("ok"), "in a namespace: " + done.stdout + done.stderr)
-
-
-def may_mount():
-    with tempfile.TemporaryDirectory(prefix="larder-") as directory:
-        if subprocess.run(["mount", "-t", "tmpfs", "tmpfs", directory], capture_output=True).returncode != 0:
-            return False
-        subprocess.run(["umount", directory], check=True)
-        return True
-
-
-def reason(error):
-    if isinstance(error, AssertionError):
-        return str(error) or traceback.format_exc().strip()
-    return traceback.format_exc().strip()
-
-
-def run_tests(only=""):
-    """Runs those whose `file: statement` contains the text. Returns the exit status."""
-    passed = failed = 0
-    for file, statement, function, mounts in TESTS:
-        name = "%s: %s" % (file, statement)
-        if only not in name:
-            continue
-        started = time.monotonic()
-        try:
-            if mounts and not may_mount():
-                run_in_namespace(name)
-            else:
-                function()
-            passed += 1
-            print("ok    %s (%.1f s)" % (name, time.monotonic() - started), flush=True)
-        except Skip as skip:
-            print("skip  %s: %s" % (name, skip), flush=True)
-        except Exception as error:
-            failed += 1
-            print("FAIL  %s\n        %s" % (name, reason(error).replace("\n", "\n        ")), flush=True)
-    print("%d passed, %d failed" % (passed, failed))
-    return 1 if failed or not passed else 0
-
+# ---------------------------------------------------------------------------------------------- command
 
 def end_tidily_when_terminated():
     """SIGTERM then leaves through the `with` blocks, as Ctrl-C does."""

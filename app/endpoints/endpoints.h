@@ -9,5 +9,6 @@ handler product_list, product_read, product_create, product_replace, product_pat
 handler category_list, category_read, category_create, category_replace, category_delete;
 handler health, ready;
 handler openapi;
+handler probe_greet, probe_json, probe_db, probe_queries, probe_wait;
 
 #endif

@@ -17,8 +17,8 @@ void ready(const struct request *request, struct response *response) {
         return;
     }
     struct db_statement *statement = db_statement(
-        request->db, "SELECT (SELECT user_version FROM pragma_user_version),"
-                     "       (SELECT count(*) FROM (SELECT 1 FROM categories LIMIT 1))");
+        request->db,
+        "SELECT user_version, (SELECT max(id) FROM categories) FROM pragma_user_version");
     bool schema = db_row(statement) && db_integer(statement, 0) == SCHEMA_VERSION;
     bool writer = scoreboard_has_writer(request->scoreboard);
     if (schema && writer) {

@@ -12,6 +12,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent)]
 
 import harness  # noqa: E402: found through the line above
+import runner  # noqa: E402
 
 
 def main():
@@ -20,13 +21,13 @@ def main():
     parser.add_argument("--list", action="store_true", help="print the statements and run nothing")
     options = parser.parse_args()
     for path in sorted(HERE.glob("*.py")):
-        if path.name != "run.py":
+        if path.stem != "run":
             importlib.import_module(path.stem)
     if options.list:
-        for file, statement, _, _ in harness.TESTS:
+        for file, statement, _, _ in runner.TESTS:
             print("%s: %s" % (file, statement))
         return 0
-    return harness.run_tests(options.only)
+    return runner.run_tests(options.only)
 
 
 if __name__ == "__main__":

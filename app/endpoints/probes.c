@@ -1,0 +1,105 @@
+/* The endpoints that published comparisons measure. */
+#include "../db.h"
+#include "../json.h"
+#include "endpoints.h"
+
+enum { WORLD_ROWS = 10000, QUERIES_LIMIT = 500 };
+
+static void message(struct response *response, struct text text) {
+    response_json(response, 200);
+    buffer_append(&response->body, TEXT("{\"message\":"));
+    json_string(&response->body, text);
+    buffer_append(&response->body, TEXT("}"));
+}
+
+void probe_greet(const struct request *request, struct response *response) {
+    static const struct parameter parameters[] = {{"name", PARAMETER_TEXT, 1, 100}};
+    struct parameter_value name;
+    if (!request_query(request, response, parameters, 1, &name)) {
+        return;
+    }
+    if (!name.given) {
+        request_refuse_parameter(request, response, TEXT("name"), "is required");
+        return;
+    }
+    struct buffer greeting = {.arena = request->arena};
+    buffer_append(&greeting, TEXT("hello, "));
+    buffer_append(&greeting, name.text);
+    message(response, buffer_text(&greeting));
+}
+
+void probe_json(const struct request *request, struct response *response) {
+    if (request_query(request, response, NULL, 0, NULL)) {
+        message(response, TEXT("Hello, World!"));
+    }
+}
+
+/* xorshift64*: uniform enough for a load, and the same cost on every machine. */
+static uint64_t next_random(uint64_t *state) {
+    *state ^= *state >> 12;
+    *state ^= *state << 25;
+    *state ^= *state >> 27;
+    return *state * UINT64_C(0x2545F4914F6CDD1D);
+}
+
+static void append_world_row(const struct request *request, struct response *response) {
+    struct db_statement *statement = db_statement(
+        request->db,
+        "SELECT id AS \"id\", random_number AS \"randomNumber\" FROM world WHERE id = :id");
+    uint64_t random = next_random(request->random) >> 32;
+    db_bind_integer(statement, ":id", (int64_t)(random * WORLD_ROWS >> 32) + 1);
+    if (db_row(statement)) {
+        json_row(&response->body, statement);
+    } else {
+        response_problem(response, 404, "the table world is empty: it comes with the demo data");
+    }
+}
+
+void probe_db(const struct request *request, struct response *response) {
+    if (request_query(request, response, NULL, 0, NULL)) {
+        response_json(response, 200);
+        append_world_row(request, response);
+    }
+}
+
+/* The one parameter in the contract that is clamped, never refused. */
+static int64_t queries_wanted(struct text query) {
+    struct text pair;
+    while (text_split(&query, '&', &pair)) {
+        struct text name;
+        int64_t count = 0;
+        if (text_split(&pair, '=', &name) && text_equals(name, TEXT("queries"))) {
+            bool number = pair.data != NULL && text_integer(pair, INT64_MIN, INT64_MAX, &count);
+            return !number || count < 1 ? 1 : count > QUERIES_LIMIT ? QUERIES_LIMIT : count;
+        }
+    }
+    return 1;
+}
+
+void probe_queries(const struct request *request, struct response *response) {
+    int64_t count = queries_wanted(request->query);
+    response_json(response, 200);
+    buffer_append(&response->body, TEXT("["));
+    for (int64_t i = 0; i < count && response->status == 200; i++) {
+        if (i > 0) {
+            buffer_append(&response->body, TEXT(","));
+        }
+        append_world_row(request, response);
+    }
+    if (response->status == 200) {
+        buffer_append(&response->body, TEXT("]"));
+    }
+}
+
+void probe_wait(const struct request *request, struct response *response) {
+    static const struct parameter parameters[] = {
+        {"ms", PARAMETER_INTEGER, 0, 30000, .standard = 1000}};
+    struct parameter_value ms;
+    if (request_query(request, response, parameters, 1, &ms)) {
+        response_json(response, 200);
+        buffer_append(&response->body, TEXT("{\"waited_ms\":"));
+        buffer_append_integer(&response->body, ms.integer);
+        buffer_append(&response->body, TEXT("}"));
+        response->delay_ms = ms.integer;
+    }
+}
