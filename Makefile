@@ -17,7 +17,8 @@ PACKAGES_BUILD = gcc=gcc stdlib.h=libc6-dev fcgiapp.h=libfcgi-dev sqlite3.h=libs
                  json-c/json.h=libjson-c-dev
 PACKAGES_RUN = nginx=nginx
 PACKAGES_TEST = python3=python3 cmocka.h=libcmocka-dev clang=clang clang-tidy=clang-tidy \
-                clang-format=clang-format cppcheck=cppcheck shellcheck=shellcheck
+                clang-format=clang-format cppcheck=cppcheck shellcheck=shellcheck \
+                chromium=chromium
 
 WARNINGS = -std=c17 -Wall -Wextra -Werror -Wshadow -Wmissing-prototypes -Wconversion \
            -Wstrict-prototypes -Wno-missing-field-initializers
@@ -98,6 +99,10 @@ $(BUILD)/unit/%: $(BUILD)/san/tests/unit/%.o $(BUILD)/san/tests/unit/support.o $
 .PHONY: contract
 contract: packages-test build ## the HTTP contract through nginx, on a service of its own
 	@python3 tests/harness.py python3 tests/contract.py '{URL}'
+
+.PHONY: browser
+browser: packages-test build ## the page at /docs/ in headless Chromium
+	@python3 tests/harness.py python3 tests/browser.py '{URL}'
 
 .PHONY: faults
 faults: packages-test build ## crashes, full disks, locks, starts and stops, with real processes

@@ -15,12 +15,12 @@ const struct route routes[] = {
     {"/categories", .handlers = {[METHOD_GET] = category_list, [METHOD_POST] = category_create}},
     {"/health", .without_database = true, .handlers = {[METHOD_GET] = health}},
     {"/ready", .handlers = {[METHOD_GET] = ready}},
-    {"/openapi.json", .without_database = true, .handlers = {[METHOD_GET] = openapi}},
     {"/json", .without_database = true, .probe = true, .handlers = {[METHOD_GET] = probe_json}},
     {"/db", .probe = true, .handlers = {[METHOD_GET] = probe_db}},
     {"/queries", .probe = true, .handlers = {[METHOD_GET] = probe_queries}},
     {"/greet", .without_database = true, .probe = true, .handlers = {[METHOD_GET] = probe_greet}},
     {"/wait", .without_database = true, .probe = true, .handlers = {[METHOD_GET] = probe_wait}},
+    {"/openapi.json", .without_database = true, .handlers = {[METHOD_GET] = openapi}},
 };
 
 const int routes_count = sizeof routes / sizeof *routes;
