@@ -16,7 +16,7 @@ fail() {
 run_dir=$1
 listen=$2
 prefix=${3:-}
-connections=${CONNECTIONS:-4096}
+connections=${CONNECTIONS:-1024}
 
 case $run_dir in
     '') fail "the run directory must not be empty." ;;
@@ -54,8 +54,8 @@ render() {
     sed -e "s|/run/larder|$run_dir|g" "$@" "$source/$file"
 }
 
-set -- -e "s|listen 8080|listen $listen|" -e "s|worker_connections 4096|worker_connections $connections|" \
-    -e "s|8192;|$((connections + connections / 4 + 64));|"
+set -- -e "s|listen 8080|listen $listen|" -e "s|worker_connections 1024|worker_connections $connections|" \
+    -e "s|2048;|$((connections + connections / 4 + 64));|"
 if [ -n "$prefix" ]; then
     # Outside the prefix nginx would look for files.
     set -- "$@" -e '/include larder.conf/a\
