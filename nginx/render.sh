@@ -70,8 +70,8 @@ fi
 render larder-http.conf >"$run_dir/nginx/larder-http.conf"
 
 set --
-[ -z "$prefix" ] || set -- -e "s|location / |location $prefix/ |" -e "s|/larder:write|$prefix/larder:write|" \
-    -e "s|location = /docs |location = $prefix/docs |" -e "s|location /docs/ |location $prefix/docs/ |"
+[ -z "$prefix" ] || set -- -e "s|location / |location $prefix/ |" -e "s|/larder:write|$prefix/larder:write|"
+[ -z "$prefix" ] || set -- "$@" -e "s|location = /docs |location = $prefix/docs |" -e "s|location /docs/ |location $prefix/docs/ |"
 render larder.conf "$@" >"$run_dir/nginx/larder.conf"
 
 set --
