@@ -200,9 +200,9 @@ class Page:
                 field.value = %s;
                 field.dispatchEvent(new Event("change"));
             })()""" % (json.dumps("%s-%s" % (operation, name)), json.dumps(value)))
-        cls.browser.evaluate("document.querySelector('#%s .answer').replaceChildren()" % operation)
+        cls.browser.evaluate("document.querySelector('#%s .answer p').replaceChildren()" % operation)
         cls.browser.evaluate("document.querySelector('#%s form button').click()" % operation)
-        cls.browser.wait("document.querySelector('#%s .answer').textContent !== ''" % operation)
+        cls.browser.wait("document.querySelector('#%s .answer p').textContent !== ''" % operation)
         return cls.browser.evaluate("""(() => {
             const answer = document.querySelector("#%s .answer");
             return {status: answer.querySelector(".status")?.textContent ?? answer.textContent,

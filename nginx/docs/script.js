@@ -129,7 +129,19 @@ function bodyFields(operation, form) {
   return () => ({type, text: area.value});
 }
 
-async function send(method, path, inputs, body, answer, done) {
+// The place of an answer: a line that is read out when it changes, and the rest.
+function answerPart() {
+  const line = element("p", {role: "status"}), rest = element("div", {});
+  const part = element("div", {className: "answer"}, line, rest);
+  const fill = (fine, words, ...more) => {
+    part.classList.toggle("fine", fine);
+    line.replaceChildren(...words);
+    rest.replaceChildren(...more);
+  };
+  return [part, fill];
+}
+
+async function send(method, path, inputs, body, fill) {
   const query = new URLSearchParams(), headers = new Headers();
   for (const [parameter, input] of inputs) {
     if (parameter.in === "path") path = path.replace(`{${parameter.name}}`, encodeURIComponent(input.value));
@@ -146,19 +158,18 @@ async function send(method, path, inputs, body, answer, done) {
   const bytes = await response.arrayBuffer();
   const took = performance.now() - started;
   const text = new TextDecoder().decode(bytes);
-  answer.className = response.ok ? "answer fine" : "answer";
-  answer.replaceChildren(
-    element("p", {}, element("strong", {className: "status"}, `${response.status} ${response.statusText}`.trim()),
-      ` in ${took.toFixed(0)} ms, ${bytes.byteLength} bytes`),
+  fill(response.ok,
+    [element("strong", {className: "status"}, `${response.status} ${response.statusText}`.trim()),
+      ` in ${took.toFixed(0)} ms, ${bytes.byteLength} bytes`],
     element("p", {}, element("code", {}, `${method} ${url}`)),
     block([...response.headers].map(([name, value]) => `${name}: ${value}`).join("\n"), "Headers of the answer"),
     ...text ? [block(pretty(text), "Body of the answer")] : []);
-  done(response, text);
+  return [response, text];
 }
 
 function tryIt(method, path, item, operation) {
   const parameters = [...item.parameters ?? [], ...operation.parameters ?? []].map(resolve);
-  const answer = element("div", {className: "answer", role: "status"});
+  const [answer, fill] = answerPart();
   const button = element("button", {}, "Send");
   const form = element("form", {});
   const made = parameters.map((parameter) => [parameter, ...parameterField(operation, parameter)]);
@@ -169,12 +180,10 @@ function tryIt(method, path, item, operation) {
     event.preventDefault();
     button.disabled = true;
     try {
-      await send(method.toUpperCase(), path, made, body(), answer, (response, text) => {
-        if (operation.operationId === "login" && response.ok) token.value = JSON.parse(text).token;
-      });
+      const [response, text] = await send(method.toUpperCase(), path, made, body(), fill);
+      if (operation.operationId === "login" && response.ok) token.value = JSON.parse(text).token;
     } catch (error) {
-      answer.className = "answer";
-      answer.replaceChildren(element("p", {}, "The request could not be sent: " + error.message));
+      fill(false, ["The request could not be sent: " + error.message]);
     }
     button.disabled = false;
   };
