@@ -71,8 +71,12 @@ render larder-http.conf >"$run_dir/nginx/larder-http.conf"
 
 set --
 [ -z "$prefix" ] || set -- -e "s|location / |location $prefix/ |" -e "s|/larder:write|$prefix/larder:write|"
+[ -z "$prefix" ] || set -- "$@" -e "s|location = /docs |location = $prefix/docs |" -e "s|location /docs/ |location $prefix/docs/ |"
 render larder.conf "$@" >"$run_dir/nginx/larder.conf"
 
 set --
 [ -z "$prefix" ] || set -- -e "s|^# \(fastcgi_param SCRIPT_NAME\) .*|\1 $prefix;|"
 render fastcgi.conf "$@" >"$run_dir/nginx/fastcgi.conf"
+
+mkdir -p -- "$run_dir/nginx/docs"
+cp -- "$source"/docs/* "$run_dir/nginx/docs/"
