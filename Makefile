@@ -18,7 +18,8 @@ PACKAGES_BUILD = gcc=gcc stdlib.h=libc6-dev fcgiapp.h=libfcgi-dev sqlite3.h=libs
                  json-c/json.h=libjson-c-dev sodium.h=libsodium-dev
 PACKAGES_RUN = nginx=nginx
 PACKAGES_TEST = python3=python3 cmocka.h=libcmocka-dev clang=clang clang-tidy=clang-tidy \
-                clang-format=clang-format cppcheck=cppcheck shellcheck=shellcheck
+                clang-format=clang-format cppcheck=cppcheck shellcheck=shellcheck \
+                chromium=chromium
 
 WARNINGS = -std=c17 -Wall -Wextra -Werror -Wshadow -Wmissing-prototypes -Wconversion \
            -Wstrict-prototypes -Wno-missing-field-initializers
@@ -35,7 +36,7 @@ SCRIPTS = tools/packages.sh tools/run.sh tests/run.sh nginx/render.sh .ci/run
 UNITS = $(filter-out support,$(patsubst tests/unit/%.c,%,$(wildcard tests/unit/*.c)))
 C_FILES = $(SOURCES) $(wildcard tests/unit/*.c)
 
-objects = $(patsubst %.c,$(BUILD)/$(1)/%.o,$(2)) $(BUILD)/$(1)/app/schema.o
+objects = $(patsubst %.c,$(BUILD)/$(1)/%.o,$(2)) $(patsubst %.S,$(BUILD)/$(1)/%.o,$(wildcard app/*.S))
 MODULES = $(filter-out app/main.c,$(SOURCES))
 
 .DEFAULT_GOAL = build
@@ -67,7 +68,7 @@ $(BUILD)/san/%.o: %.c $(HEADERS) Makefile
 	@mkdir -p $(@D)
 	@echo "  $(CC) $<" && $(CC) $(WARNINGS) $(DEFINES) $(SANITIZE) -c -o $@ $<
 
-$(BUILD)/release/%.o $(BUILD)/san/%.o: %.S schema.sql app/demo.sql
+$(BUILD)/release/%.o $(BUILD)/san/%.o: %.S schema.sql app/demo.sql docs/openapi.json
 	@mkdir -p $(@D)
 	@$(CC) -I. -c -o $@ $<
 
@@ -99,6 +100,10 @@ $(BUILD)/unit/%: $(BUILD)/san/tests/unit/%.o $(BUILD)/san/tests/unit/support.o $
 .PHONY: contract
 contract: packages-test build ## the HTTP contract through nginx, on a service of its own
 	@python3 tests/harness.py python3 tests/contract.py '{URL}'
+
+.PHONY: browser
+browser: packages-test build ## the page at /docs/ in headless Chromium
+	@python3 tests/harness.py python3 tests/browser.py '{URL}'
 
 .PHONY: faults
 faults: packages-test build ## crashes, full disks, locks, starts and stops, with real processes

@@ -25,6 +25,7 @@ const struct route routes[] = {
     {"/queries", .probe = true, .handlers = {[METHOD_GET] = probe_queries}},
     {"/greet", .without_database = true, .probe = true, .handlers = {[METHOD_GET] = probe_greet}},
     {"/wait", .without_database = true, .probe = true, .handlers = {[METHOD_GET] = probe_wait}},
+    {"/openapi.json", .without_database = true, .handlers = {[METHOD_GET] = openapi}},
 };
 
 const int routes_count = sizeof routes / sizeof *routes;

@@ -70,9 +70,14 @@ fi
 render larder-http.conf >"$run_dir/nginx/larder-http.conf"
 
 set --
-[ -z "$prefix" ] || set -- -e "s|location / |location $prefix/ |" -e "s|/larder:write|$prefix/larder:write|" -e "s|= /api/login|= $prefix/api/login|"
+[ -z "$prefix" ] || set -- -e "s|location / |location $prefix/ |" -e "s|/larder:write|$prefix/larder:write|"
+[ -z "$prefix" ] || set -- "$@" -e "s|location = /docs |location = $prefix/docs |" -e "s|location /docs/ |location $prefix/docs/ |"
+[ -z "$prefix" ] || set -- "$@" -e "s|location = /api/login |location = $prefix/api/login |"
 render larder.conf "$@" >"$run_dir/nginx/larder.conf"
 
 set --
 [ -z "$prefix" ] || set -- -e "s|^# \(fastcgi_param SCRIPT_NAME\) .*|\1 $prefix;|"
 render fastcgi.conf "$@" >"$run_dir/nginx/fastcgi.conf"
+
+mkdir -p -- "$run_dir/nginx/docs"
+cp -- "$source"/docs/* "$run_dir/nginx/docs/"

@@ -40,6 +40,8 @@ step "contract" python3 tests/harness.py python3 tests/contract.py '{URL}'
 step "contract below a prefix" python3 tests/harness.py --prefix /shop python3 tests/contract.py '{URL}'
 step "contract, one process for both lanes" python3 tests/harness.py --readers 0 python3 tests/contract.py '{URL}'
 step "contract, sanitizer build" python3 tests/harness.py --larder build/san/larder python3 tests/contract.py '{URL}'
+step "browser" python3 tests/harness.py python3 tests/browser.py '{URL}'
+step "browser below a prefix" python3 tests/harness.py --prefix /shop python3 tests/browser.py '{URL}'
 step "faults" python3 tests/faults/run.py
 
 echo "== all"

@@ -6,6 +6,14 @@ cd "$(dirname "$0")/.."
 PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin
 larder=build/larder
 
+port_answers() {
+    (: >"/dev/tcp/127.0.0.1/$PORT") 2>/dev/null
+}
+
+if port_answers; then
+    echo "Port $PORT is taken by another program: make run PORT=8081" >&2
+    exit 1
+fi
 mkdir -p "$(dirname "$DB")" "$RUN_DIR"
 run=$(cd "$RUN_DIR" && pwd)
 [ -e "$DB" ] || $larder init --demo --db "$DB"
@@ -40,12 +48,12 @@ setsid nginx -g 'daemon off;' -e stderr -p "$run" -c "$run/nginx/nginx.conf" &
 pids[1]=$!
 
 for _ in $(seq 100); do
-    if [ -S "$run/read.sock" ] && (: >"/dev/tcp/127.0.0.1/$PORT") 2>/dev/null; then
+    if [ -S "$run/read.sock" ] && port_answers; then
         break
     fi
     for pid in "${pids[@]}"; do
         if ! kill -0 "$pid" 2>/dev/null; then
-            echo "Did not start; the reason stands above. If the port is taken: make run PORT=8081" >&2
+            echo "Did not start; the reason stands above." >&2
             exit 1
         fi
     done

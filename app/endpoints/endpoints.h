@@ -9,6 +9,7 @@ handler product_list, product_read, product_create, product_replace, product_pat
 handler category_list, category_read, category_create, category_replace, category_delete;
 handler deal_list, deal_create, deal_read, deal_delete, login;
 handler health, ready;
+handler openapi;
 handler probe_greet, probe_json, probe_db, probe_queries, probe_wait;
 
 #endif
