@@ -40,6 +40,7 @@ objects = $(patsubst %.c,$(BUILD)/$(1)/%.o,$(2)) $(patsubst %.S,$(BUILD)/$(1)/%.
 MODULES = $(filter-out app/main.c,$(SOURCES))
 
 .DEFAULT_GOAL = build
+.SECONDARY:
 
 .PHONY: run
 run: packages-run build ## serve the demo on http://localhost:8080 until Ctrl-C

@@ -39,6 +39,7 @@ def apply(tree, place, text):
     if not found:
         raise ValueError("the block does not say where it goes: %r" % place)
     name, action, mark = found.groups()
+    mark = (mark or "").replace('\\"', '"')
     path = tree / name
     if action == "new":
         if path.exists():

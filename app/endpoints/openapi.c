@@ -9,8 +9,5 @@ void openapi(const struct request *request, struct response *response) {
     }
     response_json(response, 200);
     buffer_append(&response->body, text_from(openapi_json));
-    struct text etag = response_etag(response);
-    if (conditional_none_match(request->if_none_match, etag)) {
-        response_empty(response, 304);
-    }
+    conditional_read(request, response);
 }

@@ -26,8 +26,10 @@ The modules are imported, and their checks run, in the order of SUBJECTS; a new 
 """
 from importlib import import_module
 
-SUBJECTS = ["always", "health", "paths", "protocol", "bodies", "products", "product_list", "search", "batches", "changes",
-            "categories", "category_changes", "simultaneous"]
+SUBJECTS = [
+    "always", "health", "paths", "protocol", "bodies", "products", "product_list", "search", "batches", "changes",
+    "categories", "category_changes", "simultaneous", "probes", "openapi",
+]
 
 
 def register_all():

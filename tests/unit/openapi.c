@@ -21,7 +21,7 @@ static int parse(void **state) {
     return *state == NULL ? -1 : 0;
 }
 
-static int release(void **state) {
+static int close_document(void **state) {
     return json_object_put(*state) == 1 ? 0 : -1;
 }
 
@@ -108,5 +108,5 @@ int main(void) {
         cmocka_unit_test(a_path_item_holds_nothing_unlooked_at),
         cmocka_unit_test(the_version_is_the_programs),
     };
-    return cmocka_run_group_tests(tests, parse, release);
+    return cmocka_run_group_tests(tests, parse, close_document);
 }
