@@ -100,7 +100,7 @@ $(BUILD)/unit/%: $(BUILD)/san/tests/unit/%.o $(BUILD)/san/tests/unit/support.o $
 
 .PHONY: contract
 contract: packages-test build ## the HTTP contract through nginx, on a service of its own
-	@python3 tests/harness.py python3 tests/contract.py '{URL}'
+	@python3 tests/harness.py python3 tests/contract.py --secret-file '{SECRET}' '{URL}'
 
 .PHONY: browser
 browser: packages-test build ## the page at /docs/ in headless Chromium

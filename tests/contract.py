@@ -13,14 +13,16 @@ import argparse
 import sys
 
 import checks
+from checks import credentials
 from checks.tools import CHECKS, World, same, status, walk
-from checks.wire import (ALWAYS, BYTES_AFTER, COMPLAINTS, CREATED, EXCHANGES, Connection, Kept, Mismatch, Site, send,
-                         shorten)
+from checks.wire import (ALWAYS, BYTES_AFTER, COMPLAINTS, CREATED, DELETE_HEADERS, EXCHANGES, Connection, Kept, Mismatch,
+                         Site, send, shorten)
 
 
 def delete_what_was_created():
     for path in sorted(set(CREATED), key=lambda path: path.startswith("/categories/")):  # a category once it is empty
-        status(send("DELETE", path), 204, 404)
+        headers = next((give(path) for start, give in DELETE_HEADERS.items() if path.startswith(start)), None)
+        status(send("DELETE", path, None, headers), 204, 404)
 
 
 def find_what_was_not_told():
@@ -89,7 +91,12 @@ def main():
     options.add_argument("-v", action="store_true", help="print the checks that pass, too")
     options.add_argument("--list", action="store_true", help="print the names of the checks and end")
     options.add_argument("--only", default="", metavar="TEXT", help="run the checks with this in name or section")
+    options.add_argument("--email", default="user1@example.com", help="who logs in (the demo data's %(default)s)")
+    options.add_argument("--other-email", default="user2@example.com", help="another user (%(default)s)")
+    options.add_argument("--password", default="larder-demo", help="of both (the demo data's)")
+    options.add_argument("--secret-file", metavar="PATH", help="the service's own, to forge tokens (var/secret)")
     chosen = options.parse_args()
+    credentials.Options.use(chosen)
     checks.register_all()
     selected = [entry for entry in CHECKS if chosen.only.lower() in ("%s: %s" % entry[:2]).lower()]
     if chosen.list:

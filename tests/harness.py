@@ -4,7 +4,7 @@
     with Service("--cors-origin", "*", readers=1) as service:
         answer = service.client().get("/products/1")
 
-Or around a command, with {URL} in its arguments replaced by the base URL:
+Or around a command, with {URL} in its arguments replaced by the base URL, {SECRET} by the secret file's path:
 
     python3 tests/harness.py [--prefix /shop] [--readers N] [--larder BINARY] COMMAND ARG...
 
@@ -169,15 +169,19 @@ def expect_problem(answer, status):
 # ---------------------------------------------------------------------------------------------- service
 
 class Service:
-    """Context manager: larder and nginx. Flags go to `larder serve`; env adds variables to its environment."""
+    """Context manager: larder and nginx. Flags go to `larder serve`; env adds variables to its environment;
+    secrets are the lines of its secret file, without which there are no logins and no deals."""
 
-    def __init__(self, *flags, readers=2, sync="full", demo=True, prefix="", database=None, env=None):
+    def __init__(self, *flags, readers=2, sync="full", demo=True, prefix="", database=None, env=None, secrets=()):
         self.directory = tempfile.mkdtemp(prefix="larder-")
         self.run_dir = os.path.join(self.directory, "run")
         self.database = database or os.path.join(self.directory, "larder.db")
         self.demo, self.prefix, self.env = demo, prefix, env
         self.flags = ["--db", self.database, "--run-dir", self.run_dir, "--sync", sync, *flags]
         self.flags += [] if readers is None else ["--readers", str(readers)]
+        self.secret_file = os.path.join(self.directory, "secret")
+        self.flags += ["--secret-file", self.secret_file] if secrets else []
+        write_secrets(self.secret_file, *secrets)
         self.supervisor = self.nginx = None
         self.sessions = set()  # of each supervisor and its workers
         self.clients = []
@@ -368,6 +372,16 @@ def run_larder(*arguments, env=None, cwd=None, before=(), binary=None, timeout=1
     return subprocess.CompletedProcess(arguments, process.returncode, output, errors)
 
 
+def new_secret(name="1"):
+    """A line of a secret file."""
+    return "%s %s\n" % (name, os.urandom(32).hex())
+
+
+def write_secrets(path, *lines):
+    with open(path, "w", opener=lambda name, flags: os.open(name, flags, 0o600)) as file:
+        file.writelines(lines)
+
+
 def create_database(path, demo=False):
     done = run_larder("init", "--db", path, *(["--demo"] if demo else []))
     expect_equal(done.returncode, 0, "exit status of larder init (%s)" % done.stderr.strip())
@@ -394,8 +408,9 @@ def main():
         parser.error("a command is missing")
     if options.larder:
         os.environ["LARDER"] = options.larder
-    with Service(prefix=options.prefix, readers=options.readers) as service:
-        command = [argument.replace("{URL}", service.url) for argument in options.command]
+    with Service("--probes", "on", prefix=options.prefix, readers=options.readers, secrets=[new_secret()]) as service:
+        command = [argument.replace("{URL}", service.url).replace("{SECRET}", service.secret_file)
+                   for argument in options.command]
         status = subprocess.run(command).returncode
     return status if status >= 0 else 128 - status
 

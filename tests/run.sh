@@ -36,10 +36,10 @@ done
 for target in lint-clang lint-tidy lint-cppcheck lint-shell lint-format unit; do
     step "$target" make --no-print-directory "$target"
 done
-step "contract" python3 tests/harness.py python3 tests/contract.py '{URL}'
-step "contract below a prefix" python3 tests/harness.py --prefix /shop python3 tests/contract.py '{URL}'
-step "contract, one process for both lanes" python3 tests/harness.py --readers 0 python3 tests/contract.py '{URL}'
-step "contract, sanitizer build" python3 tests/harness.py --larder build/san/larder python3 tests/contract.py '{URL}'
+step "contract" python3 tests/harness.py python3 tests/contract.py --secret-file '{SECRET}' '{URL}'
+step "contract below a prefix" python3 tests/harness.py --prefix /shop python3 tests/contract.py --secret-file '{SECRET}' '{URL}'
+step "contract, one process for both lanes" python3 tests/harness.py --readers 0 python3 tests/contract.py --secret-file '{SECRET}' '{URL}'
+step "contract, sanitizer build" python3 tests/harness.py --larder build/san/larder python3 tests/contract.py --secret-file '{SECRET}' '{URL}'
 step "browser" python3 tests/harness.py python3 tests/browser.py '{URL}'
 step "browser below a prefix" python3 tests/harness.py --prefix /shop python3 tests/browser.py '{URL}'
 step "faults" python3 tests/faults/run.py

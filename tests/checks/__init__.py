@@ -28,7 +28,8 @@ from importlib import import_module
 
 SUBJECTS = [
     "always", "health", "paths", "protocol", "bodies", "products", "product_list", "search", "batches", "changes",
-    "categories", "category_changes", "simultaneous", "probes", "openapi",
+    "categories", "category_changes", "simultaneous", "probes", "login", "tokens", "deals", "idempotency", "openapi",
+    "login_limit",
 ]
 
 

@@ -293,8 +293,8 @@ def check_if_match(row, method, body, value, code):
         unchanged(path, answer)
 
 
-def at_once(count, data):
-    """Sends the same bytes on `count` connections at the same moment; the statuses, sorted."""
+def answers_at_once(count, data):
+    """Sends the same bytes on `count` connections at the same moment; the answers, or what came in their place."""
     found, start = [], threading.Barrier(count)
 
     def one():
@@ -302,7 +302,7 @@ def at_once(count, data):
             with Connection() as connection:
                 start.wait(TIMEOUT_SECONDS)
                 connection.write(data)
-                found.append(connection.read(data.split(b" ")[0].decode()).status)
+                found.append(connection.read(data.split(b" ")[0].decode()))
         except Exception as error:
             found.append("%s: %s" % (type(error).__name__, error))
     threads = [threading.Thread(target=one) for _ in range(count)]
@@ -310,4 +310,9 @@ def at_once(count, data):
         thread.start()
     for thread in threads:
         thread.join()
-    return sorted(found, key=str)
+    return found
+
+
+def at_once(count, data):
+    """The statuses of answers_at_once(), sorted."""
+    return sorted((getattr(found, "status", found) for found in answers_at_once(count, data)), key=str)

@@ -1,8 +1,9 @@
 """The wire: where the service is, connections to it, the requests sent and the answers read.
 
-Everything here works on bytes and header fields; what an answer should be is said elsewhere. Two tables are
-filled in by others: MARKS (tools.py) and ALWAYS (always.py). Nothing here fails a check by itself but an answer
-that is no HTTP; an exchange that does not come about raises Closed or what the socket raised.
+Everything here works on bytes and header fields; what an answer should be is said elsewhere. Three tables
+are filled in by others: MARKS and ALWAYS (tools.py), and DELETE_HEADERS (credentials.py). Nothing here fails a
+check by itself but an answer that is no HTTP; an exchange that does not come about raises Closed or what the
+socket raised.
 """
 import json
 import re
@@ -40,6 +41,7 @@ class Mismatch(AssertionError):
 
 EXCHANGES = []   # (sent, received) of the running check, for the report of a failure
 CREATED = []     # path of every row the run has created, without the prefix
+DELETE_HEADERS = {}  # start of such a path -> function of the path that gives the headers its DELETE needs
 COMPLAINTS = {}  # name of an @always function -> what it found
 ALWAYS = {}      # name -> function of an answer that gives back a complaint or None
 MARKS = {}       # "<MARK>" -> function that gives what is sent in its place
