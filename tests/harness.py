@@ -376,11 +376,13 @@ def create_database(path, demo=False):
 # ---------------------------------------------------------------------------------------------- command
 
 def end_tidily_when_terminated():
-    """SIGTERM then leaves through the `with` blocks, as Ctrl-C does."""
-    def leave(number, frame):
-        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    """SIGTERM and a closed terminal then leave through the `with` blocks, as Ctrl-C does."""
+    def leave(number, _):
+        for each in (signal.SIGTERM, signal.SIGHUP):
+            signal.signal(each, signal.SIG_IGN)
         sys.exit(128 + number)
-    signal.signal(signal.SIGTERM, leave)
+    for each in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(each, leave)
 
 
 def main():
@@ -394,7 +396,7 @@ def main():
         parser.error("a command is missing")
     if options.larder:
         os.environ["LARDER"] = options.larder
-    with Service(prefix=options.prefix, readers=options.readers) as service:
+    with Service("--probes", "on", prefix=options.prefix, readers=options.readers) as service:
         command = [argument.replace("{URL}", service.url) for argument in options.command]
         status = subprocess.run(command).returncode
     return status if status >= 0 else 128 - status
