@@ -390,11 +390,13 @@ def create_database(path, demo=False):
 # ---------------------------------------------------------------------------------------------- command
 
 def end_tidily_when_terminated():
-    """SIGTERM then leaves through the `with` blocks, as Ctrl-C does."""
-    def leave(number, frame):
-        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    """SIGTERM and a closed terminal then leave through the `with` blocks, as Ctrl-C does."""
+    def leave(number, _):
+        for each in (signal.SIGTERM, signal.SIGHUP):
+            signal.signal(each, signal.SIG_IGN)
         sys.exit(128 + number)
-    signal.signal(signal.SIGTERM, leave)
+    for each in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(each, leave)
 
 
 def main():

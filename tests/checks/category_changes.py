@@ -202,7 +202,8 @@ def _():
     category = json_of(send("PUT", path, '{"name": "<NAME>"}'))
     answer = send("GET", inside, None, {"If-None-Match": before.get("ETag")})
     same("category", json_of(answer)["category"], category)
-    same("the rest", dict(answer.json(), category=None, updated_at=None), dict(before.json(), category=None, updated_at=None))
+    rest = {"sku", "name", "price_cents", "stock", "created_at"}
+    same("the rest", {key: answer.json()[key] for key in rest}, {key: before.json()[key] for key in rest})
     holds("another ETag", answer.get("ETag") not in (None, before.get("ETag")), answer.get("ETag"))
     problem(send("PATCH", inside, '{"stock": 1}', {"If-Match": before.get("ETag")}), 412)
     status(send("PATCH", inside, '{"stock": 1}', {"If-Match": answer.get("ETag")}), 200)

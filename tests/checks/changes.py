@@ -1,4 +1,5 @@
 """PUT and PATCH /products/{id}: replacing a product, merging into it, and doing so under a condition."""
+import functools
 import time
 
 from checks.tools import (MAX_ID, MIB, World, cases, check, check_if_match, holds, if_match_rows, is_strong_tag,
@@ -52,10 +53,17 @@ def _():
     path, before = new_product()
     changed(path, before, send("PATCH", path, '{"stock": 9, "name": "Both"}'), stock=9, name="Both")
 
+@functools.cache
+def aged():
+    """A product for each of these changes, made in an earlier second of the service's clock than the present one."""
+    rows = {change: new_product() for change in ("PATCH {}", "PUT", "PATCH")}
+    while new_product()[1].json()["created_at"] == rows["PATCH"][1].json()["created_at"]:
+        time.sleep(0.05)
+    return rows
+
 @check("PATCH /products/{id} with {} answers 200 and changes nothing, not even later")
 def _():
-    path, before = new_product()
-    wait_for_the_next_second(before)
+    path, before = aged()["PATCH {}"]
     answer = send("PATCH", path, "{}")
     same("the product", json_of(answer), before.json())
     same("ETag", answer.get("ETag"), before.get("ETag"))
@@ -73,15 +81,9 @@ def _(member):
     problem(send("PATCH", path, '{"%s": null}' % member), 422, pointers=["/" + member])
     unchanged(path, before)
 
-def wait_for_the_next_second(answer):
-    """Until the service's clock shows another second than the one it told for a product."""
-    while json_of(send("GET", new_product()[0]))["updated_at"] == answer.json()["updated_at"]:
-        time.sleep(0.05)
-
 @cases("{0} /products/{{id}} sets updated_at to now, and leaves created_at", *BOTH)
 def _(method, body):
-    path, before = new_product()
-    wait_for_the_next_second(before)
+    path, before = aged()[method]
     value = json_of(send(method, path, body))
     same("created_at", value["created_at"], before.json()["created_at"])
     holds("a later updated_at", value["updated_at"] > before.json()["updated_at"], value["updated_at"])
@@ -110,8 +112,8 @@ def _(method, body):
     problem(send(method, path, body), 409)
     unchanged(path, before)
 
-@cases("{0} /products/{{id}} with the sku it has answers 200", ("PUT", product(sku='"<OWN>"', name='"New"', price_cents="3")),
-       ("PATCH", '{"sku": "<OWN>", "name": "New"}'))
+@cases("{0} /products/{{id}} with the sku it has answers 200",
+       ("PUT", product(sku='"<OWN>"', name='"New"', price_cents="3")), ("PATCH", '{"sku": "<OWN>", "name": "New"}'))
 def _(method, body):
     path, before = new_product()
     value = json_of(send(method, path, body.replace("<OWN>", before.json()["sku"])))

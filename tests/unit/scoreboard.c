@@ -1,0 +1,67 @@
+#include "scoreboard.h"
+
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "support.h"
+
+static int setup(void **state) {
+    *state = scoreboard_create();
+    return *state == NULL ? -1 : 0;
+}
+
+static int teardown(void **state) {
+    return munmap(*state, sizeof(struct scoreboard));
+}
+
+static void a_new_scoreboard_is_all_zeros(void **state) {
+    const struct scoreboard *scoreboard = *state;
+    assert_false(atomic_load(&scoreboard->stopping));
+    assert_false(scoreboard_has_writer(scoreboard));
+    for (int i = 0; i < SCOREBOARD_SLOTS; i++) {
+        assert_false(atomic_load(&scoreboard->slots[i].serving));
+        assert_int_equal(atomic_load(&scoreboard->slots[i].requests), 0);
+        assert_int_equal(atomic_load(&scoreboard->slots[i].batches), 0);
+    }
+}
+
+static void what_a_child_writes_the_parent_sees(void **state) {
+    struct scoreboard *scoreboard = *state;
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        scoreboard_add(&scoreboard->slots[SCOREBOARD_SLOTS - 1].requests, 40);
+        scoreboard_add(&scoreboard->slots[SCOREBOARD_SLOTS - 1].requests, 2);
+        atomic_store(&scoreboard->slots[0].serving, true);
+        _exit(0);
+    }
+    int status = 0;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+    assert_int_equal(atomic_load(&scoreboard->slots[SCOREBOARD_SLOTS - 1].requests), 42);
+    assert_true(scoreboard_has_writer(scoreboard));
+}
+
+static void only_the_first_slot_is_the_writer(void **state) {
+    struct scoreboard *scoreboard = *state;
+    for (int i = 1; i < SCOREBOARD_SLOTS; i++) {
+        atomic_store(&scoreboard->slots[i].serving, true);
+    }
+    assert_false(scoreboard_has_writer(scoreboard));
+    atomic_store(&scoreboard->slots[0].serving, true);
+    assert_true(scoreboard_has_writer(scoreboard));
+    atomic_store(&scoreboard->slots[0].serving, false);
+    assert_false(scoreboard_has_writer(scoreboard));
+}
+
+#define TEST(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        TEST(a_new_scoreboard_is_all_zeros),
+        TEST(what_a_child_writes_the_parent_sees),
+        TEST(only_the_first_slot_is_the_writer),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
