@@ -2,9 +2,11 @@
 
 #include <stdio.h>
 
+#include "jwt.h"
 #include "support.h"
 
 static struct arena arena;
+static const struct jwt_rules rules;
 
 static int teardown(void **state) {
     (void)state;
@@ -14,7 +16,7 @@ static int teardown(void **state) {
 
 /* A request for a path, which must stay. */
 static struct request request_for(enum method method, const char *path) {
-    struct request request = {.arena = &arena, .method = method, .probes = true};
+    struct request request = {.arena = &arena, .method = method, .probes = true, .tokens = &rules};
     struct text rest = text_from(path + 1);
     while (request.segment_count < PATH_SEGMENTS &&
            text_split(&rest, '/', &request.segments[request.segment_count])) {
@@ -135,6 +137,13 @@ static void the_contracts_paths_lead_where_it_says(void **state) {
         {"/greet", "/greet", 0},
         {"/wait", "/wait", 0},
         {"/openapi.json", "/openapi.json", 0},
+        {"/api/deals", "/api/deals", 0},
+        {"/api/deals/17", "/api/deals/{id}", 17},
+        {"/api", NULL, 0},
+        {"/deals", NULL, 0},
+        {"/api/deals/", NULL, 0},
+        {"/api/deals/0", NULL, 0},
+        {"/api/login/", NULL, 0},
         {"/", NULL, 0},
         {"/nothing", NULL, 0},
         {"/product", NULL, 0},
@@ -209,6 +218,46 @@ static void probe_routes_are_there_only_when_the_setting_is_on(void **state) {
     assert_true(probes > 0);
 }
 
+static void routes_of_tokens_are_there_only_with_a_secret(void **state) {
+    (void)state;
+    int hidden = 0;
+    for (int i = 0; i < routes_count; i++) {
+        struct response response;
+        struct request request = request_for(METHOD_OTHER, example(&routes[i]));
+        request.tokens = NULL;
+        struct match found = match(&request, &response);
+        bool hides = routes[i].access != ACCESS_ALL;
+        hidden += hides;
+        assert_ptr_equal(found.route, hides ? NULL : &routes[i]);
+        assert_int_equal(response.status, hides ? 404 : 405);
+    }
+    assert_int_equal(hidden, 3);
+}
+
+/* The worker asks for the token of a route that says so; one that forgets is open to all. */
+static void every_deal_route_asks_for_a_token(void **state) {
+    (void)state;
+    for (int i = 0; i < routes_count; i++) {
+        bool deals = strncmp(routes[i].path, "/api/deals", strlen("/api/deals")) == 0;
+        assert_int_equal(routes[i].access == ACCESS_BEARER, deals);
+    }
+}
+
+static void logins_go_to_the_login_worker_and_all_else_about_them_anywhere(void **state) {
+    (void)state;
+    struct response response;
+    struct request request = request_for(METHOD_POST, "/api/login");
+    struct match found = match(&request, &response);
+    assert_int_equal(found.lane, LANE_LOGIN);
+    assert_non_null(found.handler);
+    request = request_for(METHOD_GET, "/api/login");
+    found = match(&request, &response);
+    assert_true(found.handler == NULL);
+    assert_int_equal(response.status, 405);
+    request = request_for(METHOD_POST, "/api/deals");
+    assert_int_equal(match(&request, &response).lane, LANE_WRITE);
+}
+
 static void reads_go_to_the_readers_and_writes_to_the_writer(void **state) {
     static const struct {
         enum method method;
@@ -228,6 +277,10 @@ static void reads_go_to_the_readers_and_writes_to_the_writer(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(every_route_is_found_by_its_path, teardown),
+        cmocka_unit_test_teardown(routes_of_tokens_are_there_only_with_a_secret, teardown),
+        cmocka_unit_test_teardown(every_deal_route_asks_for_a_token, teardown),
+        cmocka_unit_test_teardown(logins_go_to_the_login_worker_and_all_else_about_them_anywhere,
+                                  teardown),
         cmocka_unit_test_teardown(every_route_has_a_handler_and_a_path_of_its_own, teardown),
         cmocka_unit_test_teardown(
             an_unknown_method_of_a_known_path_is_405_with_the_methods_that_are_known, teardown),
