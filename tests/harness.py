@@ -357,12 +357,13 @@ def answers(url):
         client.close()
 
 
-def run_larder(*arguments, env=None, cwd=None, before=(), binary=None, timeout=10):
-    """Runs a command that ends by itself; `before` starts the command line. Returns what subprocess does."""
-    process = subprocess.Popen([*before, binary or larder(), *arguments], stdin=subprocess.DEVNULL, text=True, cwd=cwd,
+def run_larder(*arguments, env=None, cwd=None, before=(), binary=None, timeout=10, typed=""):
+    """Runs a command that ends by itself; `before` starts the command line, `typed` is its standard input. Returns
+    what subprocess does."""
+    process = subprocess.Popen([*before, binary or larder(), *arguments], stdin=subprocess.PIPE, text=True, cwd=cwd,
                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment(env))
     try:
-        output, errors = process.communicate(timeout=timeout)
+        output, errors = process.communicate(typed, timeout=timeout)
     except BaseException as error:
         process.terminate()  # a supervisor takes its workers along
         process.communicate()

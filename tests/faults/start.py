@@ -20,6 +20,10 @@ OPTIONS = {  # option -> values it must refuse
     "--socket-mode": ["", "0", "8", "1777", "rw", "-1", "660 ", "77777777777777777777777"],
     "--probes": ["", "yes", "ON", "2"],
     "--cors-origin": ["https://a b", "https://\u00e4"],
+    "--secret-file": [],
+    "--token-issuer": ["a b", "\u00e4"],
+    "--token-audience": ["a b", "\u00e4"],
+    "--token-ttl": ["", "0", "-1", "1.5", "1h", "99999999999999999999"],
 }
 MESSAGE_BYTES = 600
 
@@ -244,7 +248,8 @@ def _():
         done = run_larder(name)
         expect_equal((done.returncode, done.stderr), (0, ""), "larder %s" % name)
         missing = [word for option in OPTIONS for word in (option, variable(option)) if word not in done.stdout]
-        missing += [word for word in ("serve", "init", "--demo", "check", "version", "help")
+        missing += [word for word in ("serve", "init", "--demo", "check", "version", "help", "token", "user add",
+                                      "user passwd", "user disable", "user enable", "--user", "--ttl", "--email", "--name")
                     if word not in done.stdout]
         expect(not missing, "larder %s does not list %s" % (name, missing))
     listed = set(re.findall(r"LARDER_\w+", done.stdout))
