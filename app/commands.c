@@ -8,12 +8,13 @@
 #include <unistd.h>
 
 #include "jwt.h"
+#include "log.h"
 #include "password.h"
 
 enum { PASSWORD_MINIMUM = 8, PASSWORD_MAXIMUM = 200, LINE_BYTES = 4 * PASSWORD_MAXIMUM + 2 };
 
 static int fail(const char *sentence) {
-    fprintf(stderr, "larder: %s\n", sentence);
+    log_sentence("%s", sentence);
     return 1;
 }
 

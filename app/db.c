@@ -390,9 +390,18 @@ static int64_t ask(sqlite3 *handle, const char *sql) {
 
 static bool is_ours(sqlite3 *handle, const char *path, char error[static DB_ERROR_BYTES]) {
     int64_t application = ask(handle, "PRAGMA application_id");
+    int reason = sqlite3_errcode(handle) & 0xFF;
+    if (application < 0 && (reason == SQLITE_READONLY || reason == SQLITE_CANTOPEN)) {
+        snprintf(error, DB_ERROR_BYTES,
+                 "%s cannot be used: the file and its directory must be writable for larder's user",
+                 path);
+        return false;
+    }
     if (application < 0) {
-        snprintf(error, DB_ERROR_BYTES, "%s cannot be read as a database: %s", path,
-                 sqlite3_errmsg(handle));
+        snprintf(error, DB_ERROR_BYTES,
+                 "%s cannot be read as a database (%s): give another --db, or make one with "
+                 "'larder init'",
+                 path, sqlite3_errmsg(handle));
         return false;
     }
     if (application != SCHEMA_APPLICATION_ID) {
@@ -440,6 +449,21 @@ static bool configure(struct db *db, enum db_sync sync, char error[static DB_ERR
     return true;
 }
 
+static void explain_open(const char *path, const char *reason, char error[static DB_ERROR_BYTES]) {
+    struct stat status;
+    if (stat(path, &status) != 0 && errno == ENOENT) {
+        snprintf(error, DB_ERROR_BYTES,
+                 "there is no database at %s: make one with 'larder init --db %s'", path, path);
+    } else if (stat(path, &status) == 0 && S_ISDIR(status.st_mode)) {
+        snprintf(error, DB_ERROR_BYTES, "%s is a directory: give --db the path of a database file",
+                 path);
+    } else {
+        snprintf(error, DB_ERROR_BYTES,
+                 "cannot open %s (%s): give --db another path, or its user the right to use it",
+                 path, reason);
+    }
+}
+
 struct db *db_open(const char *path, enum db_mode mode, enum db_sync sync,
                    char error[static DB_ERROR_BYTES]) {
     library_setup();
@@ -452,16 +476,17 @@ struct db *db_open(const char *path, enum db_mode mode, enum db_sync sync,
                 (mode == DB_READ ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE);
     int code = sqlite3_open_v2(path, &db->handle, flags, NULL);
     if (code != SQLITE_OK) {
-        if (access(path, F_OK) != 0 && errno == ENOENT) {
-            snprintf(error, DB_ERROR_BYTES,
-                     "there is no database at %s: make one with 'larder init --db %s'", path, path);
-        } else {
-            snprintf(error, DB_ERROR_BYTES, "cannot open %s: %s", path, sqlite3_errstr(code));
-        }
+        explain_open(path, sqlite3_errstr(code), error);
         db_close(db);
         return NULL;
     }
     sqlite3_busy_timeout(db->handle, DB_BUSY_TIMEOUT_MS);
+    if (mode == DB_WRITE && sqlite3_db_readonly(db->handle, "main") == 1) {
+        snprintf(error, DB_ERROR_BYTES,
+                 "%s may only be read: give larder's user the right to write it", path);
+        db_close(db);
+        return NULL;
+    }
     if (!is_ours(db->handle, path, error) || !configure(db, sync, error)) {
         db_close(db);
         return NULL;

@@ -47,7 +47,7 @@ enum db_result {
     DB_FAILED     /* see db_failure() */
 };
 
-enum { DB_BUSY_TIMEOUT_MS = 2000, DB_ERROR_BYTES = 256 };
+enum { DB_BUSY_TIMEOUT_MS = 2000, DB_ERROR_BYTES = 8704 /* a sentence with two paths */ };
 
 struct db;
 struct db_statement;

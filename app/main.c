@@ -6,6 +6,7 @@
 #include "commands.h"
 #include "db.h"
 #include "jwt.h"
+#include "log.h"
 #include "schema.h"
 #include "settings.h"
 #include "supervisor.h"
@@ -15,7 +16,7 @@
 #endif
 
 static int fail(const char *sentence) {
-    fprintf(stderr, "larder: %s\n", sentence);
+    log_sentence("%s", sentence);
     return 1;
 }
 
@@ -144,7 +145,7 @@ int main(int argc, char **argv) {
             return commands[i].run(&settings);
         }
     }
-    fprintf(stderr, "larder: %s%s%s: see 'larder help'\n", argc < 2 ? "a command is missing" : "'",
-            name, argc < 2 ? "" : "' is not a command");
+    log_sentence("%s%s%s: see 'larder help'", argc < 2 ? "a command is missing" : "'", name,
+                 argc < 2 ? "" : "' is not a command");
     return 2;
 }

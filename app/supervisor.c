@@ -5,7 +5,6 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -61,18 +60,10 @@ static int64_t now_ms(void) {
     return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
+#define refuse(...) (log_sentence(__VA_ARGS__), false)
+
 /* ---- start --------------------------------------------------------------------------------------
  */
-
-__attribute__((format(printf, 1, 2))) static bool refuse(const char *format, ...) {
-    va_list arguments;
-    va_start(arguments, format);
-    fputs("larder: ", stderr);
-    vfprintf(stderr, format, arguments);
-    fputc('\n', stderr);
-    va_end(arguments);
-    return false;
-}
 
 /* The lock belongs to the open file: it lasts until the supervisor and the writer, who inherits it,
  * have both ended. */
@@ -96,7 +87,8 @@ static bool lock_database(struct supervisor *supervisor) {
     return true;
 }
 
-static bool check_database(const struct settings *settings) {
+/* Opens it once: a start that must fail fails here, with a sentence, and not in every worker. */
+static bool check_database(const struct settings *settings, enum db_mode mode) {
     char error[DB_ERROR_BYTES];
     struct statfs file_system;
     if (statfs(settings->db, &file_system) == 0 &&
@@ -106,7 +98,7 @@ static bool check_database(const struct settings *settings) {
                       "the database on a local disk",
                       settings->db);
     }
-    struct db *db = db_open(settings->db, DB_WRITE, settings->sync, error);
+    struct db *db = db_open(settings->db, mode, settings->sync, error);
     if (db == NULL) {
         return refuse("%s", error);
     }
@@ -125,7 +117,7 @@ static bool listen_on(struct supervisor *supervisor, enum socket_lane lane, cons
                       settings->run_dir, sizeof address.sun_path - 1);
     }
     memcpy(address.sun_path, path, (size_t)length + 1);
-    unlink(path); /* of a larder that was killed: this database's lock is ours */
+    unlink(path); /* of a larder that was killed: the directory's lock is ours */
     int descriptor = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (descriptor < 0 || bind(descriptor, (struct sockaddr *)&address, sizeof address) != 0 ||
         chmod(path, settings->socket_mode) != 0 || listen(descriptor, BACKLOG) != 0) {
@@ -135,10 +127,35 @@ static bool listen_on(struct supervisor *supervisor, enum socket_lane lane, cons
     return true;
 }
 
+static void remove_sockets(const struct supervisor *supervisor) {
+    for (int i = 0; i < SOCKETS; i++) {
+        if (supervisor->paths[i][0] != '\0') {
+            unlink(supervisor->paths[i]);
+        }
+    }
+}
+
 static bool make_run_dir(const char *path) {
+    struct stat status;
     if (mkdir(path, 0755) != 0 && errno != EEXIST) {
         return refuse("cannot make the directory %s: %s; give another --run-dir", path,
                       strerror(errno));
+    }
+    if (stat(path, &status) == 0 && !S_ISDIR(status.st_mode)) {
+        return refuse("%s is not a directory: give another --run-dir", path);
+    }
+    return true;
+}
+
+/* Held until this process ends: another larder would take the sockets away. */
+static bool lock_run_dir(const char *path) {
+    int descriptor = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (descriptor < 0) {
+        return refuse("cannot open the directory %s: %s; give another --run-dir", path,
+                      strerror(errno));
+    }
+    if (flock(descriptor, LOCK_EX | LOCK_NB) != 0) {
+        return refuse("another larder has its sockets in %s: give another --run-dir", path);
     }
     return true;
 }
@@ -155,15 +172,21 @@ static bool read_secrets(struct supervisor *supervisor) {
 
 static bool start(struct supervisor *supervisor) {
     supervisor->count = 1 + supervisor->settings->readers;
+    const struct settings *settings = supervisor->settings;
     if (!read_secrets(supervisor)) {
         return false;
     }
     supervisor->count += supervisor->tokens != NULL;
-    if (!lock_database(supervisor) || !check_database(supervisor->settings) ||
-        !make_run_dir(supervisor->settings->run_dir) ||
-        !listen_on(supervisor, READ_SOCKET, "read.sock") ||
+    /* read first: beside a file that is not ours, not even a lock file is left */
+    if (!check_database(settings, DB_READ) || !lock_database(supervisor) ||
+        !check_database(settings, DB_WRITE) || !make_run_dir(settings->run_dir) ||
+        !lock_run_dir(settings->run_dir)) {
+        return false;
+    }
+    if (!listen_on(supervisor, READ_SOCKET, "read.sock") ||
         !listen_on(supervisor, WRITE_SOCKET, "write.sock") ||
         !listen_on(supervisor, LOGIN_SOCKET, "login.sock")) {
+        remove_sockets(supervisor);
         return false;
     }
     supervisor->scoreboard = scoreboard_create();
@@ -311,8 +334,8 @@ static int wait_signal(const sigset_t *signals, int64_t timeout_ms) {
 
 static void drain(struct supervisor *supervisor, const sigset_t *signals) {
     atomic_store(&supervisor->scoreboard->stopping, true);
+    remove_sockets(supervisor);
     for (int i = 0; i < SOCKETS; i++) {
-        unlink(supervisor->paths[i]);
         shutdown(supervisor->sockets[i], SHUT_RDWR); /* new connections are refused from here on */
     }
     signal_children(supervisor, SIGTERM);
@@ -328,7 +351,7 @@ static void drain(struct supervisor *supervisor, const sigset_t *signals) {
         wait_signal(signals, left);
     }
     /* nobody else is left: closing empties the WAL into the database file */
-    check_database(supervisor->settings);
+    check_database(supervisor->settings, DB_WRITE);
 }
 
 int supervisor_run(const struct settings *settings) {

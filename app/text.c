@@ -133,8 +133,7 @@ size_t text_code_points(struct text text) {
     return count;
 }
 
-/* Decodes the code point at the start of text. Returns its length in bytes, 0 when malformed. */
-static size_t utf8_decode(struct text text, uint32_t *code_point) {
+size_t text_code_point(struct text text, uint32_t *code_point) {
     const unsigned char *p = (const unsigned char *)text.data;
     if (p[0] < 0x80) {
         *code_point = p[0];
@@ -170,7 +169,7 @@ static bool is_blank_code_point(uint32_t c) {
 bool text_is_blank(struct text text) {
     while (text.length > 0) {
         uint32_t code_point = 0;
-        size_t length = utf8_decode(text, &code_point);
+        size_t length = text_code_point(text, &code_point);
         if (length == 0 || !is_blank_code_point(code_point)) {
             return false;
         }
@@ -194,7 +193,7 @@ bool text_is_token(struct text text) {
 bool text_is_utf8(struct text text) {
     while (text.length > 0) {
         uint32_t code_point = 0;
-        size_t length = utf8_decode(text, &code_point);
+        size_t length = text_code_point(text, &code_point);
         if (length == 0) {
             return false;
         }

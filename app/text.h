@@ -57,6 +57,10 @@ ptrdiff_t text_percent_decode(struct text text, bool form, char *output);
  * room for three times text.length bytes. Returns the length. */
 size_t text_percent_encode(struct text text, char *output);
 
+/* Decodes the code point at the start of a text that is not empty. Returns its length in bytes, 0
+ * when it is malformed. */
+size_t text_code_point(struct text text, uint32_t *code_point);
+
 /* Number of code points, for text that is valid UTF-8. */
 size_t text_code_points(struct text text);
 

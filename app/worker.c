@@ -9,6 +9,7 @@
 #include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
+#include <sys/statvfs.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -22,6 +23,11 @@ enum {
     BATCH = 128, /* requests a wake-up at the most: bounds memory and the wait of the first */
     CHECKPOINT_IDLE_MS = 50, /* the writer has nothing to do: empty the WAL now */
     CHECKPOINT_PAGES = 4000, /* or never idle: at 16 MiB of WAL, between two batches */
+    CHECKPOINT_PAGES_LEAST = 32,
+    PAGE_BYTES = 4096,
+    FREE_SPACE_SHARE =
+        4, /* and earlier where the WAL would take a quarter of what the disk has left */
+    ACCEPTS_WRITER = 64,
 };
 
 /* A connection that the web server keeps open, in the list of all. */
@@ -43,6 +49,7 @@ struct worker {
     const struct worker_job *job;
     struct db *db;
     int epoll;
+    int checkpoint_pages;
     int signals; /* readable when SIGTERM has come */
     bool stopping;
     struct client *clients;
@@ -98,9 +105,8 @@ static void unwatch(struct worker *worker, int listener) {
     epoll_ctl(worker->epoll, EPOLL_CTL_DEL, listener, NULL);
 }
 
-/* Takes one connection of those that wait: the next wake-up, here or in another worker, takes the
- * next. */
-static void accept_client(struct worker *worker, int listener) {
+/* Takes one connection of those that wait. Returns false when there is none. */
+static bool accept_client(struct worker *worker, int listener) {
     int descriptor = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
     if (descriptor >= 0) {
         if (!watch_client(worker, descriptor)) {
@@ -111,6 +117,15 @@ static void accept_client(struct worker *worker, int listener) {
         unwatch(worker, listener);
     } else if (errno != EAGAIN && errno != EINTR && errno != ECONNABORTED) {
         log_event("W01", "cannot accept a connection: %s", strerror(errno));
+    }
+    return descriptor >= 0;
+}
+
+/* A reader takes one: the next wake-up, here or in another reader, takes the next. The one writer
+ * takes all, so that they share one batch and, while another process holds the lock, one wait. */
+static void accept_clients(struct worker *worker, int listener) {
+    int most = (worker->job->lanes & LANE_WRITE) != 0 ? ACCEPTS_WRITER : 1;
+    while (most-- > 0 && accept_client(worker, listener)) {
     }
 }
 
@@ -253,7 +268,7 @@ static void collect(struct worker *worker, const struct epoll_event *events, int
             continue;
         }
         if (is_listener(worker, events[i].data.ptr, &listener)) {
-            accept_client(worker, listener);
+            accept_clients(worker, listener);
             continue;
         }
         struct client *client = events[i].data.ptr;
@@ -283,9 +298,26 @@ static void collect(struct worker *worker, const struct epoll_event *events, int
     }
 }
 
+/* Sets the WAL's size that asks for a checkpoint. A WAL that takes the disk's last bytes leaves
+ * none for the checkpoint that would empty it. */
+static void limit_wal(struct worker *worker) {
+    struct statvfs disk;
+    worker->checkpoint_pages = CHECKPOINT_PAGES;
+    if (statvfs(worker->job->settings->db, &disk) == 0) {
+        uint64_t pages = disk.f_bavail * disk.f_frsize / PAGE_BYTES / FREE_SPACE_SHARE;
+        if (pages < CHECKPOINT_PAGES) {
+            worker->checkpoint_pages =
+                pages > CHECKPOINT_PAGES_LEAST ? (int)pages : CHECKPOINT_PAGES_LEAST;
+        }
+    }
+}
+
 static void commit(struct worker *worker) {
     if (db_in_transaction(worker->db) && !db_commit(worker->db)) {
         enum db_failure failure = db_failure(worker->db);
+        if (failure == DB_FULL) {
+            limit_wal(worker);
+        }
         log_event("W05", "a commit failed: no write of this batch of %d was carried out",
                   worker->count);
         db_clear_failure(worker->db);
@@ -295,7 +327,8 @@ static void commit(struct worker *worker) {
 
 static void park(struct worker *worker, struct exchange *exchange) {
     const struct response *response = &exchange->response;
-    waiting_add(&worker->waiting, &exchange->client->waiter, now_ms() + response->delay_ms,
+    /* one more, because the clock's milliseconds are cut, not rounded */
+    waiting_add(&worker->waiting, &exchange->client->waiter, now_ms() + response->delay_ms + 1,
                 response_text(response, exchange->request.method == METHOD_HEAD));
     fastcgi_park(exchange->client->connection);
 }
@@ -348,6 +381,11 @@ static void send_answers(struct worker *worker) {
     }
 }
 
+static void checkpoint(struct worker *worker) {
+    db_checkpoint(worker->db);
+    limit_wal(worker);
+}
+
 /* From wake-up to answers: what this file is about. */
 static void serve_batch(struct worker *worker, const struct epoll_event *events, int ready) {
     collect(worker, events, ready);
@@ -362,8 +400,8 @@ static void serve_batch(struct worker *worker, const struct epoll_event *events,
         scoreboard_add(&slot->requests, (uint64_t)worker->count);
         scoreboard_add(&slot->batches, 1);
     }
-    if (db_wal_pages(worker->db) >= CHECKPOINT_PAGES) {
-        db_checkpoint(worker->db);
+    if (db_wal_pages(worker->db) >= worker->checkpoint_pages) {
+        checkpoint(worker);
     }
 }
 
@@ -389,7 +427,7 @@ static void loop(struct worker *worker) {
         } else if (ready == 0 && worker->stopping) {
             return;
         } else if (ready == 0 && dirty) {
-            db_checkpoint(worker->db);
+            checkpoint(worker);
         } else if (ready < 0 && errno != EINTR) {
             log_event("W06", "waiting for requests failed: %s", strerror(errno));
             return;
@@ -415,6 +453,7 @@ static bool start(struct worker *worker) {
         descriptors.rlim_cur = descriptors.rlim_max;
         setrlimit(RLIMIT_NOFILE, &descriptors);
     }
+    limit_wal(worker);
     worker->random = (uint64_t)now_ms() << 20 | (uint64_t)getpid() | 1;
     sigset_t signals;
     sigemptyset(&signals);

@@ -6,8 +6,8 @@
 #include "../arena.h"
 #include "../text.h"
 
-/* All words of the text must occur. Every word is quoted, so nothing in it is an operator. Returns
- * an empty text when there is no word. */
+/* All words of the text must occur. Every word is quoted, so nothing in it is an operator. The text
+ * must be valid UTF-8. Returns an empty text when there is no word. */
 struct text search_expression(struct arena *arena, struct text text);
 
 #endif

@@ -11,7 +11,7 @@ import time
 from urllib.parse import quote, urlencode
 
 from checks import json_schema
-from checks.tools import (MIB, World, allowed, cases, check, holds, json_of, new_category, new_product, same, section,
+from checks.tools import (MIB, World, allowed, cases, check, holds, json_of, new_product, same, section,
                           status)
 from checks.wire import CREATED, EXCHANGES, send
 

@@ -30,14 +30,24 @@ def memory_kib(pid):
         return int(next(line for line in file if line.startswith("Pss:")).split()[1])
 
 
+def connected(waiter, path):
+    """False while the queue of connections that nobody has accepted yet is full."""
+    try:
+        waiter.setblocking(False)
+        waiter.connect(path)
+        return True
+    except BlockingIOError:
+        return False
+
+
 def begin_waiting(path, count, ms):
     """Opens connections that each wait; returns (socket, time it was sent)."""
     waiters = []
     request = encode("GET", "/wait?ms=%d" % ms)
     for _ in range(count):
         waiter = socket.socket(socket.AF_UNIX)
+        wait_until(lambda waiter=waiter: connected(waiter, path), 30, "there is room in the socket's queue")
         waiter.settimeout(30)
-        waiter.connect(path)
         waiter.sendall(request)
         waiters.append((waiter, time.monotonic()))
     return waiters
