@@ -19,6 +19,7 @@ run=$(cd "$RUN_DIR" && pwd)
 [ -e "$DB" ] || $larder init --demo --db "$DB"
 
 # made once: a new secret would end every token
+SECRET=${SECRET:-$(dirname "$DB")/secret}
 if [ ! -e "$SECRET" ]; then
     mkdir -p "$(dirname "$SECRET")"
     (umask 077 && printf '1 %s\n' "$(od -An -v -N32 -tx1 /dev/urandom | tr -d ' \n')" >"$SECRET")

@@ -240,6 +240,7 @@ static void every_deal_route_asks_for_a_token(void **state) {
     for (int i = 0; i < routes_count; i++) {
         bool deals = strncmp(routes[i].path, "/api/deals", strlen("/api/deals")) == 0;
         assert_int_equal(routes[i].access == ACCESS_BEARER, deals);
+        assert_false(deals && routes[i].without_database); /* the user is looked up there */
     }
 }
 
