@@ -121,7 +121,7 @@ lint: packages-test lint-clang lint-tidy lint-cppcheck lint-shell lint-format ##
 lint-clang:
 	@clang $(WARNINGS) $(DEFINES) -fsyntax-only $(C_FILES)
 lint-tidy:
-	@clang-tidy --quiet $(C_FILES) -- -std=c17 $(DEFINES) 2>/dev/null
+	@printf '%s\n' $(C_FILES) | xargs -P 2 -n 8 clang-tidy --quiet $(patsubst %,--extra-arg=%,-std=c17 $(DEFINES)) 2>/dev/null
 lint-cppcheck:
 	@cppcheck --quiet --std=c11 --enable=warning,performance,portability --inline-suppr \
 	  --error-exitcode=1 --suppress=missingIncludeSystem $(DEFINES) $(SOURCES)

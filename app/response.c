@@ -155,8 +155,10 @@ struct text response_head(const struct response *response) {
 
 /* The body as it is sent: none for HEAD, and for an answer that has none. */
 static struct text sent_body(const struct response *response, bool without_body) {
-    return without_body || response->content_type.length == 0 ? (struct text){0}
-                                                              : buffer_text(&response->body);
+    if (without_body || response->content_type.length == 0) {
+        return (struct text){0};
+    }
+    return buffer_text(&response->body);
 }
 
 bool response_send(const struct response *response, struct fastcgi_connection *connection,

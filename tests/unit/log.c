@@ -55,6 +55,18 @@ static void a_long_line_is_cut_and_still_ends(void **state) {
     }
 }
 
+static void a_sentence_is_one_line_whatever_is_in_it(void **state) {
+    (void)state;
+    log_capture();
+    log_sentence("cannot open %s: %d", "a\nlarder: forged\x7F", 5);
+    assert_string_equal(log_captured(), "larder: cannot open a?larder: forged?: 5\n");
+    log_capture();
+    log_sentence("%20000s", "long");
+    const char *line = log_captured(); /* its first 4 KiB */
+    assert_memory_equal(line, "larder:      ", 13);
+    assert_null(strchr(line, '\n'));
+}
+
 static void errno_is_kept(void **state) {
     (void)state;
     int saved = dup(STDERR_FILENO);
@@ -91,6 +103,7 @@ int main(void) {
         TEST(an_event_is_one_line_with_who_and_code),
         TEST(what_a_client_sent_cannot_make_a_line_of_its_own),
         TEST(a_long_line_is_cut_and_still_ends),
+        TEST(a_sentence_is_one_line_whatever_is_in_it),
         TEST(errno_is_kept),
         TEST(a_line_leaves_in_one_write),
     };

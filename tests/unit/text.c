@@ -413,7 +413,11 @@ static void every_code_point_but_the_surrogates_is_utf8(void **state) {
         for (size_t i = 0; i < length; i++) {
             encoded[i] = (char)bytes[i];
         }
-        if (text_is_utf8((struct text){encoded, length}) != (c < 0xD800 || c > 0xDFFF)) {
+        bool valid = c < 0xD800 || c > 0xDFFF;
+        uint32_t decoded = 0;
+        size_t used = text_code_point((struct text){encoded, length}, &decoded);
+        if (text_is_utf8((struct text){encoded, length}) != valid || used != (valid ? length : 0) ||
+            (valid && decoded != c)) {
             fail_msg("U+%04X", c);
         }
     }
