@@ -206,6 +206,7 @@ enum db_result db_run(struct db_statement *statement) {
     case SQLITE_DONE:
         return DB_DONE;
     case SQLITE_CONSTRAINT_UNIQUE:
+    case SQLITE_CONSTRAINT_PRIMARYKEY:
         return DB_UNIQUE;
     case SQLITE_CONSTRAINT_FOREIGNKEY:
         return DB_REFERENCE;

@@ -42,6 +42,7 @@ step "contract, one process for both lanes" python3 tests/harness.py --readers 0
 step "contract, sanitizer build" python3 tests/harness.py --larder build/san/larder python3 tests/contract.py --secret-file '{SECRET}' '{URL}'
 step "browser" python3 tests/harness.py python3 tests/browser.py '{URL}'
 step "browser below a prefix" python3 tests/harness.py --prefix /shop python3 tests/browser.py '{URL}'
+step "adding a resource, by the page" python3 tests/guide.py
 step "faults" python3 tests/faults/run.py
 
 echo "== all"
