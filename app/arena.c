@@ -5,7 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#if defined(__SANITIZE_ADDRESS__)
+#ifndef __has_feature /* clang's way of telling; gcc defines __SANITIZE_ADDRESS__ */
+#define __has_feature(name) 0
+#endif
+#if defined(__SANITIZE_ADDRESS__) || __has_feature(address_sanitizer)
 #include <sanitizer/asan_interface.h>
 #define POISON(memory, size)   ASAN_POISON_MEMORY_REGION(memory, size)
 #define UNPOISON(memory, size) ASAN_UNPOISON_MEMORY_REGION(memory, size)

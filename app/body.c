@@ -151,7 +151,8 @@ static const char *check_string(const struct field *field, struct text text, cha
 static const char *check_integer(const struct body *body, const struct field *field,
                                  struct json_object *node, int64_t *value, char *detail,
                                  size_t size) {
-    *value = json_object_get_int64(node); /* a number out of range comes as the nearest one */
+    assert(field->minimum > INT64_MIN); /* a number out of range comes as the nearest one */
+    *value = json_object_get_int64(node);
     bool above = *value == INT64_MAX && json_object_get_uint64(node) > INT64_MAX;
     if (above || *value < field->minimum || *value > field->maximum) {
         snprintf(detail, size, "must be a whole number from %" PRId64 " to %" PRId64,

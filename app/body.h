@@ -32,7 +32,7 @@ enum field_type {
 struct field {
     const char *parameter; /* ":sku" binds, and "sku" is the member's name */
     enum field_type type;
-    int64_t minimum, maximum;
+    int64_t minimum, maximum; /* minimum above INT64_MIN */
     bool optional;
     int64_t standard;         /* of an optional integer that is not given */
     const char *const *words; /* ends in NULL */

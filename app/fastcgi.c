@@ -135,7 +135,11 @@ void fastcgi_write(struct fastcgi_connection *connection, struct text text) {
 }
 
 bool fastcgi_finish(struct fastcgi_connection *connection) {
-    FCGX_Finish_r(&connection->request);
+    FCGX_Request *request = &connection->request;
+    if (FCGX_GetError(request->out) != 0) { /* the rest would wait for its time limit once more */
+        shutdown(request->ipcFd, SHUT_RDWR);
+    }
+    FCGX_Finish_r(request);
     return connection->request.ipcFd >= 0;
 }
 

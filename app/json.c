@@ -37,7 +37,9 @@ void json_string(struct buffer *out, struct text text) {
             start = i + 1;
         }
     }
-    buffer_append(out, (struct text){.data = text.data + start, .length = text.length - start});
+    if (start < text.length) {
+        buffer_append(out, (struct text){.data = text.data + start, .length = text.length - start});
+    }
     buffer_append(out, TEXT("\""));
 }
 

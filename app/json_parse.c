@@ -60,7 +60,7 @@ const char *json_parse(struct text json, struct json_object **tree) {
                     ? "ends before its JSON value does"
                     : "is not JSON";
     } else if (used < json.length) {
-        fault = "goes on after its JSON value";
+        fault = "is not JSON";
     } else if (members != count_members(*tree)) {
         fault = "has an object with the same key twice";
     }

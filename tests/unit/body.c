@@ -279,13 +279,15 @@ static void a_reference_out_of_range_is_not_looked_up(void **state) {
 }
 
 static void the_bounds_of_a_field_may_be_those_of_the_type(void **state) {
-    static const struct field widest[] = {{":n", FIELD_INTEGER, INT64_MIN, INT64_MAX}};
+    static const struct field widest[] = {{":n", FIELD_INTEGER, INT64_MIN + 1, INT64_MAX}};
     static const struct {
         const char *json;
         bool good;
     } cases[] = {
         {"{\"n\":9223372036854775807}", true},
-        {"{\"n\":-9223372036854775808}", true},
+        {"{\"n\":-9223372036854775807}", true},
+        {"{\"n\":-9223372036854775808}", false},
+        {"{\"n\":-9223372036854775809}", false},
         {"{\"n\":9223372036854775808}", false},
         {"{\"n\":18446744073709551615}", false},
         {"{\"n\":18446744073709551616}", false},

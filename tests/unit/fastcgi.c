@@ -361,9 +361,8 @@ static void a_peer_that_stops_reading_or_writing_is_given_up_after_the_time_limi
     if (child == 0) {
         int64_t waited = unread_answer_ms(peer);
         /* two writes: the answer's, and the end of the request's */
-        _exit(waited >= FASTCGI_IO_TIMEOUT_MS - 500 && waited <= 2 * FASTCGI_IO_TIMEOUT_MS + 1500
-                  ? 0
-                  : 1);
+        _exit(waited >= FASTCGI_IO_TIMEOUT_MS - 500 && waited <= FASTCGI_IO_TIMEOUT_MS + 1500 ? 0
+                                                                                              : 1);
     }
     struct buffer wire = wire_in(peer);
     wire_request(&wire, post, POST_BODY);
