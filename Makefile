@@ -10,6 +10,11 @@ READERS ?=
 SYNC ?=
 PROBES ?= 1
 
+# SQLite: the system's library; "bundled", a lean build of a pinned newer version, fetched with npm; or a directory
+# of your own with sqlite3.c and sqlite3.h.
+SQLITE ?= system
+SQLITE_DIR ?= $(if $(filter bundled,$(SQLITE)),$(BUILD)/sqlite)
+
 CC = gcc
 BUILD = build
 
@@ -27,12 +32,19 @@ DEFINES = -DLARDER_VERSION='"$(VERSION)"' -D_DEFAULT_SOURCE -I. -Iapp
 HARDENING = -D_FORTIFY_SOURCE=3 -fstack-protector-strong -fstack-clash-protection -fPIE
 LINK_HARDENING = -pie -Wl,-z,relro,-z,now
 RELEASE = -O2 -g $(HARDENING)
+STATIC = -O2 -flto=auto -ffunction-sections -fdata-sections -D_FORTIFY_SOURCE=3 -fstack-protector-strong
 SANITIZE = -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
-LIBS = -lfcgi -lsqlite3 -ljson-c -lsodium
+LIBS = -lfcgi -ljson-c -lsodium
+SQLITE_LIBS = $(if $(SQLITE_DIR),-lm,-lsqlite3)
+# What the service does not use is left out.
+SQLITE_OPTIONS = -DSQLITE_THREADSAFE=0 -DSQLITE_DEFAULT_MEMSTATUS=0 -DSQLITE_DQS=0 -DSQLITE_ENABLE_FTS5 \
+                 -DSQLITE_LIKE_DOESNT_MATCH_BLOBS -DSQLITE_MAX_EXPR_DEPTH=0 -DSQLITE_OMIT_DECLTYPE \
+                 -DSQLITE_OMIT_DEPRECATED -DSQLITE_OMIT_LOAD_EXTENSION -DSQLITE_OMIT_PROGRESS_CALLBACK \
+                 -DSQLITE_OMIT_SHARED_CACHE -DSQLITE_USE_ALLOCA
 
 SOURCES = $(wildcard app/*.c app/endpoints/*.c)
 HEADERS = $(wildcard app/*.h app/endpoints/*.h tests/unit/*.h)
-SCRIPTS = tools/packages.sh tools/run.sh tests/run.sh nginx/render.sh .ci/run
+SCRIPTS = tools/packages.sh tools/run.sh tools/sqlite.sh tests/run.sh nginx/render.sh .ci/run
 UNITS = $(filter-out support,$(patsubst tests/unit/%.c,%,$(wildcard tests/unit/*.c)))
 C_FILES = $(SOURCES) $(wildcard tests/unit/*.c)
 
@@ -55,23 +67,61 @@ build: packages-build ## build/larder
 san: packages-build ## build/san/larder, with AddressSanitizer and UndefinedBehaviorSanitizer
 	@$(MAKE) --no-print-directory $(BUILD)/san/larder
 
-$(BUILD)/larder: $(call objects,release,$(SOURCES))
-	@echo "  link $@" && $(CC) $(RELEASE) $(LINK_HARDENING) -o $@ $^ $(LIBS)
+$(BUILD)/larder: $(call objects,release,$(SOURCES)) $(if $(SQLITE_DIR),$(BUILD)/release/sqlite3.o) $(BUILD)/sqlite-choice
+	@echo "  link $@" && $(CC) $(RELEASE) $(LINK_HARDENING) -o $@ $(filter %.o,$^) $(LIBS) $(SQLITE_LIBS)
+
+# One file for all of it, without libraries of the system's at run time.
+.PHONY: static
+static: packages-build ## build/static/larder: SQLite bundled, all in one file, optimised as a whole, stripped
+	@$(MAKE) --no-print-directory SQLITE=bundled $(BUILD)/static/larder
+
+$(BUILD)/static/larder: $(call objects,static,$(SOURCES)) $(BUILD)/static/sqlite3.o
+	@echo "  link $@" && $(CC) $(STATIC) -static -s -Wl,--gc-sections -o $@ $^ $(LIBS) -lm 2>&1 | \
+	  { grep -vE "gethostbyname|In function|in function" || true; }
+	@test -x $@
+
+$(BUILD)/static/%.o: %.c $(HEADERS) Makefile $(BUILD)/sqlite/sqlite3.h
+	@mkdir -p $(@D)
+	@echo "  $(CC) $<" && $(CC) $(WARNINGS) $(DEFINES) $(STATIC) -I$(SQLITE_DIR) -c -o $@ $<
+
+# Changes when another SQLite is chosen: what depends on it is made anew.
+.PHONY: always
+$(BUILD)/sqlite-choice: always
+	@mkdir -p $(@D)
+	@echo '$(SQLITE_DIR)' | cmp -s - $@ || echo '$(SQLITE_DIR)' >$@
+
+$(BUILD)/release/app/db.o: $(BUILD)/sqlite-choice $(if $(SQLITE_DIR),$(SQLITE_DIR)/sqlite3.h)
+
+$(BUILD)/release/sqlite3.o: $(SQLITE_DIR)/sqlite3.c $(BUILD)/sqlite-choice Makefile
+	@mkdir -p $(@D)
+	@echo "  $(CC) $<" && $(CC) -std=gnu17 -w $(SQLITE_OPTIONS) $(RELEASE) -c -o $@ $<
+
+$(BUILD)/static/sqlite3.o: $(BUILD)/sqlite/sqlite3.c Makefile
+	@mkdir -p $(@D)
+	@echo "  $(CC) $<" && $(CC) -std=gnu17 -w $(SQLITE_OPTIONS) $(STATIC) -c -o $@ $<
+
+$(BUILD)/sqlite/sqlite3.c $(BUILD)/sqlite/sqlite3.h: tools/sqlite.sh
+	@tools/sqlite.sh $(BUILD)/sqlite
+	@touch $(BUILD)/sqlite/sqlite3.c $(BUILD)/sqlite/sqlite3.h
 
 $(BUILD)/san/larder: $(call objects,san,$(SOURCES))
-	@echo "  link $@" && $(CC) $(SANITIZE) -o $@ $^ $(LIBS)
+	@echo "  link $@" && $(CC) $(SANITIZE) -o $@ $^ $(LIBS) -lsqlite3
 
 $(BUILD)/release/%.o: %.c $(HEADERS) Makefile
 	@mkdir -p $(@D)
-	@echo "  $(CC) $<" && $(CC) $(WARNINGS) $(DEFINES) $(RELEASE) -c -o $@ $<
+	@echo "  $(CC) $<" && $(CC) $(WARNINGS) $(DEFINES) $(if $(SQLITE_DIR),-I$(SQLITE_DIR)) $(RELEASE) -c -o $@ $<
 
 $(BUILD)/san/%.o: %.c $(HEADERS) Makefile
 	@mkdir -p $(@D)
 	@echo "  $(CC) $<" && $(CC) $(WARNINGS) $(DEFINES) $(SANITIZE) -c -o $@ $<
 
-$(BUILD)/release/%.o $(BUILD)/san/%.o: %.S schema.sql app/demo.sql docs/openapi.json
-	@mkdir -p $(@D)
-	@$(CC) -I. -c -o $@ $<
+# A rule each: one pattern rule with three targets would make all three at once, from one of them.
+define embed
+$(BUILD)/$(1)/%.o: %.S schema.sql app/demo.sql docs/openapi.json Makefile
+	@mkdir -p $$(@D)
+	@$(CC) -I. -c -o $$@ $$<
+endef
+$(foreach profile,release san static,$(eval $(call embed,$(profile))))
 
 .PHONY: packages-build packages-run packages-test
 packages-build:
@@ -96,7 +146,7 @@ unit: packages-test $(UNITS:%=$(BUILD)/unit/%) ## unit tests of each module, und
 
 $(BUILD)/unit/%: $(BUILD)/san/tests/unit/%.o $(BUILD)/san/tests/unit/support.o $(call objects,san,$(MODULES))
 	@mkdir -p $(@D)
-	@echo "  link $@" && $(CC) $(SANITIZE) -o $@ $^ $(LIBS) -lcmocka
+	@echo "  link $@" && $(CC) $(SANITIZE) -o $@ $^ $(LIBS) -lsqlite3 -lcmocka
 
 .PHONY: contract
 contract: packages-test build ## the HTTP contract through nginx, on a service of its own

@@ -103,7 +103,7 @@ void arena_cleanup(struct arena *arena, void (*release)(void *subject), void *su
     arena->cleanups = cleanup;
 }
 
-static void clean_up(struct arena *arena) {
+void arena_clean_up(struct arena *arena) {
     for (struct arena_cleanup *cleanup = arena->cleanups; cleanup != NULL;
          cleanup = cleanup->next) {
         cleanup->release(cleanup->subject);
@@ -112,7 +112,7 @@ static void clean_up(struct arena *arena) {
 }
 
 void arena_reset(struct arena *arena) {
-    clean_up(arena);
+    arena_clean_up(arena);
     size_t kept = 0;
     struct arena_block **link = &arena->first;
     while (*link != NULL) {
@@ -132,7 +132,7 @@ void arena_reset(struct arena *arena) {
 }
 
 void arena_destroy(struct arena *arena) {
-    clean_up(arena);
+    arena_clean_up(arena);
     struct arena_block *block = arena->first;
     while (block != NULL) {
         struct arena_block *next = block->next;

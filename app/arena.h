@@ -37,6 +37,9 @@ void *arena_grow(struct arena *arena, void *memory, size_t old_size, size_t new_
 /* Has release(subject) called at the next reset: for what is not arena memory but lives as long. */
 void arena_cleanup(struct arena *arena, void (*release)(void *subject), void *subject);
 
+/* Runs the cleanups early, and only once. */
+void arena_clean_up(struct arena *arena);
+
 /* Runs the cleanups, the newest first, and forgets every allocation. What was allocated is poisoned
  * under AddressSanitizer. */
 void arena_reset(struct arena *arena);

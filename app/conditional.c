@@ -56,7 +56,9 @@ void conditional_read(const struct request *request, struct response *response) 
 }
 
 bool conditional_change(const struct request *request, struct response *response) {
-    if (!conditional_match(request->if_match, response_etag(response))) {
+    struct text etag = response_etag(response);
+    if (!conditional_match(request->if_match, etag) ||
+        conditional_none_match(request->if_none_match, etag)) {
         response_problem(response, 412, "it has changed since it was read: read it again");
         return false;
     }

@@ -22,7 +22,8 @@ bool conditional_match(struct text header, struct text etag);
 void conditional_read(const struct request *request, struct response *response);
 
 /* For the beginning of a change: the response holds the representation as it is now. Returns true,
- * and the response is fresh, when the change may go on; else it has been answered with 412. */
+ * and the response is fresh, when the change may go on; else it has been answered with 412:
+ * If-Match does not name the tag, or If-None-Match does. */
 bool conditional_change(const struct request *request, struct response *response);
 
 #endif

@@ -344,17 +344,19 @@ int db_wal_pages(const struct db *db) {
     return db->wal_pages;
 }
 
-void db_checkpoint(struct db *db) {
+bool db_checkpoint(struct db *db) {
     int in_log = 0;
     int moved = 0;
     int code =
         sqlite3_wal_checkpoint_v2(db->handle, NULL, SQLITE_CHECKPOINT_PASSIVE, &in_log, &moved);
     if (code == SQLITE_OK) {
         db->wal_pages = in_log - moved;
-    } else if (code != SQLITE_BUSY) { /* the answers have left: nothing to tell a client */
-        log_event("D02", "a checkpoint failed and will be tried again: %s",
-                  sqlite3_errmsg(db->handle));
     }
+    return code == SQLITE_OK || code == SQLITE_BUSY;
+}
+
+const char *db_error(const struct db *db) {
+    return sqlite3_errmsg(db->handle);
 }
 
 /* ---- connections --------------------------------------------------------------------------------
@@ -499,6 +501,11 @@ struct db *db_open(const char *path, enum db_mode mode, enum db_sync sync,
     db->release = db_statement(db, "RELEASE request");
     db->undo = db_statement(db, "ROLLBACK TO request");
     db_reset_statements(db);
+    if (db->failure != DB_FINE) {
+        snprintf(error, DB_ERROR_BYTES, "%s cannot be used: %s", path, sqlite3_errmsg(db->handle));
+        db_close(db);
+        return NULL;
+    }
     return db;
 }
 
@@ -517,12 +524,14 @@ void db_close(struct db *db) {
     free(db);
 }
 
+/* With a rollback journal: when it is closed all is in the one file. The first to serve it turns it
+ * to a WAL. */
 static bool fill(sqlite3 *handle, const char *schema, const char *demo,
                  char error[static DB_ERROR_BYTES]) {
     char mark[128];
     snprintf(mark, sizeof mark, "PRAGMA application_id = %d; PRAGMA user_version = %d",
              SCHEMA_APPLICATION_ID, SCHEMA_VERSION);
-    return execute(handle, "PRAGMA journal_mode = WAL; PRAGMA foreign_keys = ON; BEGIN", error) &&
+    return execute(handle, "PRAGMA foreign_keys = ON; BEGIN", error) &&
            execute(handle, schema, error) && (demo == NULL || execute(handle, demo, error)) &&
            execute(handle, mark, error) && execute(handle, "COMMIT", error);
 }
@@ -559,7 +568,7 @@ bool db_create(const char *path, const char *schema, const char *demo,
         snprintf(error, DB_ERROR_BYTES, "cannot create %s: %s", path, strerror(errno));
         created = false;
     }
-    unlink(draft);
+    unlink(draft); /* SQLite has deleted its journal, or does so when it is opened: not here */
     return created;
 }
 

@@ -132,10 +132,14 @@ void db_reset_statements(struct db *db);
 enum db_failure db_failure(const struct db *db);
 void db_clear_failure(struct db *db);
 
-/* Pages in the WAL that are not yet in the database file, as of the last commit of this connection,
- * and the work of moving them there without waiting for readers. Only the writer checkpoints. */
+/* Pages in the WAL as of the last commit of this connection, less what a checkpoint has moved into
+ * the database file since, and the work of moving them, without waiting for readers. Only the
+ * writer checkpoints. Returns false when it failed; db_error() then says why. */
 int db_wal_pages(const struct db *db);
-void db_checkpoint(struct db *db);
+bool db_checkpoint(struct db *db);
+
+/* What the library says of the last failure, for a log. */
+const char *db_error(const struct db *db);
 
 /* Calls each with every line of the query plan of every statement in the cache (SQLite's EXPLAIN
  * QUERY PLAN), for the test that no statement scans a table. */

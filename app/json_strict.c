@@ -108,6 +108,7 @@ const char *json_strict_fault(struct text json, size_t *members) {
     }
     bool in_string = false;
     int depth = 0;
+    int values = 1; /* at most: a bracket or a comma each lead to one more */
     for (size_t i = 0; i < json.length; i++) {
         unsigned char c = (unsigned char)json.data[i];
         if (in_string) {
@@ -132,8 +133,12 @@ const char *json_strict_fault(struct text json, size_t *members) {
         case ':':
             ++*members;
             break;
+        case ',':
+            values++;
+            break;
         case '{':
         case '[':
+            values++;
             if (++depth > JSON_NESTING_LIMIT) {
                 return "is nested more than 16 deep";
             }
@@ -148,10 +153,13 @@ const char *json_strict_fault(struct text json, size_t *members) {
                 if (fault != NULL) {
                     return fault;
                 }
-            } else if (c == 0 || strchr(" \t\r\n,aeflnrstu", c) == NULL) {
+            } else if (c == 0 || strchr(" \t\r\naeflnrstu", c) == NULL) {
                 return "is not JSON"; /* the letters are those of true, false and null */
             }
         }
+    }
+    if (values > JSON_VALUES_LIMIT) {
+        return "has more than 20000 values";
     }
     return in_string ? "ends inside a string" : NULL;
 }

@@ -10,7 +10,10 @@
 
 #include "text.h"
 
-enum { JSON_NESTING_LIMIT = 16 };
+enum {
+    JSON_NESTING_LIMIT = 16,
+    JSON_VALUES_LIMIT = 20000, /* json-c takes up to 800 bytes for one; 1,000 products have 6,000 */
+};
 
 /* Returns NULL when nothing is wrong, else what is, as the end of a sentence that begins with "the
  * body". *members becomes the number of object members in the text (colons outside of strings). */

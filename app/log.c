@@ -22,7 +22,7 @@ static void write_line(char *line, size_t length) {
     }
     line[length] = '\n';
     ssize_t written = write(STDERR_FILENO, line, length + 1);
-    (void)written; /* a full or closed standard error must not stop the service */
+    (void)written; /* a closed standard error must not stop the service; SIGPIPE is ignored */
 }
 
 void log_event(const char *code, const char *format, ...) {

@@ -47,7 +47,7 @@ struct supervisor {
     struct scoreboard *scoreboard;
     struct jwt_rules rules;
     const struct jwt_rules *tokens; /* NULL: no secret file is configured */
-    int lock;
+    int lock, run_dir_lock;
     int sockets[SOCKETS];
     char paths[SOCKETS][sizeof(((struct sockaddr_un *)0)->sun_path)];
     struct child children[SCOREBOARD_SLOTS];
@@ -148,13 +148,13 @@ static bool make_run_dir(const char *path) {
 }
 
 /* Held until this process ends: another larder would take the sockets away. */
-static bool lock_run_dir(const char *path) {
-    int descriptor = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (descriptor < 0) {
+static bool lock_run_dir(struct supervisor *supervisor, const char *path) {
+    supervisor->run_dir_lock = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (supervisor->run_dir_lock < 0) {
         return refuse("cannot open the directory %s: %s; give another --run-dir", path,
                       strerror(errno));
     }
-    if (flock(descriptor, LOCK_EX | LOCK_NB) != 0) {
+    if (flock(supervisor->run_dir_lock, LOCK_EX | LOCK_NB) != 0) {
         return refuse("another larder has its sockets in %s: give another --run-dir", path);
     }
     return true;
@@ -180,7 +180,7 @@ static bool start(struct supervisor *supervisor) {
     /* read first: beside a file that is not ours, not even a lock file is left */
     if (!check_database(settings, DB_READ) || !lock_database(supervisor) ||
         !check_database(settings, DB_WRITE) || !make_run_dir(settings->run_dir) ||
-        !lock_run_dir(settings->run_dir)) {
+        !lock_run_dir(supervisor, settings->run_dir)) {
         return false;
     }
     if (!listen_on(supervisor, READ_SOCKET, "read.sock") ||
@@ -232,6 +232,7 @@ static _Noreturn void run_child(struct supervisor *supervisor, int i, pid_t pare
     if (!writer) {
         close(supervisor->lock);
     }
+    close(supervisor->run_dir_lock);
     int status = worker_run(&job);
     exit(status);
 }
@@ -361,6 +362,7 @@ int supervisor_run(const struct settings *settings) {
     if (!start(&supervisor)) {
         return 1;
     }
+    signal(SIGPIPE, SIG_IGN); /* a log that nobody reads any more ends nothing */
     sigset_t signals;
     sigemptyset(&signals);
     sigaddset(&signals, SIGCHLD);

@@ -9,10 +9,10 @@
 #include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
-#include <sys/statvfs.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "checkpoint.h"
 #include "cors.h"
 #include "endpoints/bearer.h"
 #include "log.h"
@@ -21,19 +21,18 @@
 
 enum {
     BATCH = 128, /* requests a wake-up at the most: bounds memory and the wait of the first */
-    CHECKPOINT_IDLE_MS = 50, /* the writer has nothing to do: empty the WAL now */
-    CHECKPOINT_PAGES = 4000, /* or never idle: at 16 MiB of WAL, between two batches */
-    CHECKPOINT_PAGES_LEAST = 32,
-    PAGE_BYTES = 4096,
-    FREE_SPACE_SHARE =
-        4, /* and earlier where the WAL would take a quarter of what the disk has left */
     ACCEPTS_WRITER = 64,
+    ACCEPT_PAUSE_MS = 100,              /* when there are no descriptors left */
+    BATCH_BODY_BYTES = 4 * 1024 * 1024, /* with more than that the batch is closed */
 };
+
+#define STOPPING "the service is stopping; try again"
 
 /* A connection that the web server keeps open, in the list of all. */
 struct client {
     struct waiter waiter; /* first: a waiter is its client */
     struct fastcgi_connection *connection;
+    bool head; /* the request that waits is a HEAD */
     struct client *previous, *next;
 };
 
@@ -49,8 +48,9 @@ struct worker {
     const struct worker_job *job;
     struct db *db;
     int epoll;
-    int checkpoint_pages;
-    int signals; /* readable when SIGTERM has come */
+    struct checkpointer checkpointer;
+    int64_t accept_again_ms; /* no connections are accepted until then; 0: they are */
+    int signals;             /* readable when SIGTERM has come */
     bool stopping;
     struct client *clients;
     struct waiting_room waiting;
@@ -116,9 +116,41 @@ static bool accept_client(struct worker *worker, int listener) {
     } else if (errno == EAGAIN && worker->stopping) { /* it is shut down and its queue is empty */
         unwatch(worker, listener);
     } else if (errno != EAGAIN && errno != EINTR && errno != ECONNABORTED) {
-        log_event("W01", "cannot accept a connection: %s", strerror(errno));
+        log_event("W01", "cannot accept a connection, and waits a little: %s", strerror(errno));
+        for (int i = 0; i < WORKER_LISTENERS; i++) {
+            if (worker->job->listeners[i] >= 0) {
+                unwatch(worker, worker->job->listeners[i]);
+            }
+        }
+        worker->accept_again_ms = now_ms() + ACCEPT_PAUSE_MS;
     }
     return descriptor >= 0;
+}
+
+static bool watch_listeners(struct worker *worker) {
+    for (int i = 0; i < WORKER_LISTENERS; i++) {
+        const int *listener = &worker->job->listeners[i];
+        /* exclusive: of several workers, one is woken for a new connection */
+        if (*listener >= 0 &&
+            !watch(worker, *listener, (void *)listener, EPOLLIN | EPOLLEXCLUSIVE)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Ends the pause when its time has come. Returns how long it lasts still, -1 when there is none. */
+static int64_t accept_again(struct worker *worker) {
+    if (worker->accept_again_ms == 0) {
+        return -1;
+    }
+    int64_t left = worker->accept_again_ms - now_ms();
+    if (left > 0) {
+        return left;
+    }
+    worker->accept_again_ms = 0;
+    watch_listeners(worker);
+    return -1;
 }
 
 /* A reader takes one: the next wake-up, here or in another reader, takes the next. The one writer
@@ -164,17 +196,21 @@ static void answer_failure(struct response *response, enum db_failure failure) {
         response_problem(response, 507, "the disk is full; nothing was written");
         break;
     default:
-        response_problem(response, 500, "the database failed; nothing was written");
+        response_problem(response, 500, "the database failed");
     }
 }
 
 /* The transaction begins with the first request that needs it. */
 static bool ensure_transaction(struct worker *worker) {
-    if (worker->failure == DB_FINE && !db_in_transaction(worker->db) && !db_begin(worker->db)) {
-        worker->failure = db_failure(worker->db);
-        db_clear_failure(worker->db);
+    if (worker->failure != DB_FINE) {
+        return false;
     }
-    return worker->failure == DB_FINE;
+    if (db_in_transaction(worker->db) || db_begin(worker->db)) {
+        return true;
+    }
+    worker->failure = db_failure(worker->db);
+    db_clear_failure(worker->db);
+    return false;
 }
 
 /* An error such as a full disk can end the whole transaction: then every answer before it is void.
@@ -182,7 +218,7 @@ static bool ensure_transaction(struct worker *worker) {
 static void void_answers(struct worker *worker, enum db_failure failure) {
     for (int i = 0; i < worker->count; i++) {
         struct exchange *exchange = &worker->batch[i];
-        if (exchange->in_transaction && response_is_success(&exchange->response)) {
+        if (exchange->in_transaction && exchange->response.status < 500) {
             answer_failure(&exchange->response, failure);
         }
         exchange->in_transaction = false;
@@ -226,6 +262,8 @@ static void serve(struct worker *worker, struct exchange *exchange) {
     struct match match = routes_match(request, response);
     if (match.handler == NULL) {
         /* routes_match() has answered */
+    } else if (request->body_state == BODY_CUT_OFF) {
+        response_problem(response, 400, "the body is shorter than its declared length");
     } else if ((worker->job->lanes & match.lane) == 0) {
         log_event("W03",
                   "request %.*s came to the wrong socket: GET, HEAD and OPTIONS belong to "
@@ -238,6 +276,17 @@ static void serve(struct worker *worker, struct exchange *exchange) {
         answer_failure(response, worker->failure);
     } else {
         run_handler(worker, exchange, &match);
+    }
+    arena_clean_up(&worker->arena); /* a parsed body can be large: not all of a batch at once */
+}
+
+/* What holds for the answer as it leaves, after the commit has had its say. */
+static void finish(struct worker *worker, struct exchange *exchange) {
+    const struct request *request = &exchange->request;
+    struct response *response = &exchange->response;
+    if (response->delay_ms > 0 && worker->stopping) {
+        response_problem(response, 503, STOPPING);
+        response->delay_ms = 0;
     }
     cors_apply(worker->job->settings->cors_origin, request, response);
     if (response->status >= 500) {
@@ -258,10 +307,11 @@ static void tell_time(struct worker *worker) {
 }
 
 static void collect(struct worker *worker, const struct epoll_event *events, int ready) {
+    size_t body_bytes = 0;
     worker->count = 0;
     worker->failure = DB_FINE;
     tell_time(worker);
-    for (int i = 0; i < ready; i++) {
+    for (int i = 0; i < ready && body_bytes < BATCH_BODY_BYTES; i++) {
         int listener = -1;
         if (events[i].data.ptr == &worker->signals) {
             begin_to_stop(worker);
@@ -291,23 +341,10 @@ static void collect(struct worker *worker, const struct epoll_event *events, int
         };
         if (request_receive(&exchange->request, exchange->client->connection)) {
             response_start(&exchange->response, &worker->arena);
+            body_bytes += exchange->request.body.length;
             worker->count++;
         } else {
             drop_client(worker, exchange->client);
-        }
-    }
-}
-
-/* Sets the WAL's size that asks for a checkpoint. A WAL that takes the disk's last bytes leaves
- * none for the checkpoint that would empty it. */
-static void limit_wal(struct worker *worker) {
-    struct statvfs disk;
-    worker->checkpoint_pages = CHECKPOINT_PAGES;
-    if (statvfs(worker->job->settings->db, &disk) == 0) {
-        uint64_t pages = disk.f_bavail * disk.f_frsize / PAGE_BYTES / FREE_SPACE_SHARE;
-        if (pages < CHECKPOINT_PAGES) {
-            worker->checkpoint_pages =
-                pages > CHECKPOINT_PAGES_LEAST ? (int)pages : CHECKPOINT_PAGES_LEAST;
         }
     }
 }
@@ -316,7 +353,7 @@ static void commit(struct worker *worker) {
     if (db_in_transaction(worker->db) && !db_commit(worker->db)) {
         enum db_failure failure = db_failure(worker->db);
         if (failure == DB_FULL) {
-            limit_wal(worker);
+            checkpoint_disk_full(&worker->checkpointer);
         }
         log_event("W05", "a commit failed: no write of this batch of %d was carried out",
                   worker->count);
@@ -330,6 +367,7 @@ static void park(struct worker *worker, struct exchange *exchange) {
     /* one more, because the clock's milliseconds are cut, not rounded */
     waiting_add(&worker->waiting, &exchange->client->waiter, now_ms() + response->delay_ms + 1,
                 response_text(response, exchange->request.method == METHOD_HEAD));
+    exchange->client->head = exchange->request.method == METHOD_HEAD;
     fastcgi_park(exchange->client->connection);
 }
 
@@ -354,14 +392,18 @@ static int64_t answer_waiting(struct worker *worker) {
 
 /* The service ends: nobody waits on. */
 static void refuse_waiting(struct worker *worker) {
+    const char *origin = worker->job->settings->cors_origin;
+    struct request request = {.origin = origin == NULL ? TEXT("") : text_from(origin)};
     struct response response;
     response_start(&response, &worker->arena);
-    response_problem(&response, 503, "the service is stopping; try again");
+    response_problem(&response, 503, STOPPING);
+    cors_apply(origin, &request, &response); /* a browser compares the origin itself */
     struct text answer = response_text(&response, false);
+    struct text head = response_text(&response, true);
     struct waiter *waiter = NULL;
     while ((waiter = waiting_first(&worker->waiting)) != NULL) {
         struct client *client = (struct client *)waiter;
-        fastcgi_send_parked(client->connection, answer);
+        fastcgi_send_parked(client->connection, client->head ? head : answer);
         drop_client(worker, client);
     }
 }
@@ -369,7 +411,8 @@ static void refuse_waiting(struct worker *worker) {
 static void send_answers(struct worker *worker) {
     for (int i = 0; i < worker->count; i++) {
         struct exchange *exchange = &worker->batch[i];
-        if (exchange->response.delay_ms > 0 && !worker->stopping) {
+        finish(worker, exchange);
+        if (exchange->response.delay_ms > 0) {
             park(worker, exchange);
             continue;
         }
@@ -379,11 +422,6 @@ static void send_answers(struct worker *worker) {
             drop_client(worker, exchange->client);
         }
     }
-}
-
-static void checkpoint(struct worker *worker) {
-    db_checkpoint(worker->db);
-    limit_wal(worker);
 }
 
 /* From wake-up to answers: what this file is about. */
@@ -400,24 +438,26 @@ static void serve_batch(struct worker *worker, const struct epoll_event *events,
         scoreboard_add(&slot->requests, (uint64_t)worker->count);
         scoreboard_add(&slot->batches, 1);
     }
-    if (db_wal_pages(worker->db) >= worker->checkpoint_pages) {
-        checkpoint(worker);
-    }
+    checkpoint_after_batch(&worker->checkpointer, now_ms());
 }
 
 /* ---- the loop -----------------------------------------------------------------------------------
  */
 
+/* The shorter of two waits, of which -1 is for ever. */
+static int64_t sooner(int64_t a, int64_t b) {
+    return a < 0 ? b : b < 0 || a < b ? a : b;
+}
+
 static void loop(struct worker *worker) {
     struct epoll_event events[BATCH];
     for (;;) {
         int64_t timeout = answer_waiting(worker);
-        bool dirty = db_wal_pages(worker->db) > 0;
+        timeout = sooner(timeout, checkpoint_timeout(&worker->checkpointer, now_ms()));
+        timeout = sooner(timeout, accept_again(worker));
         if (worker->stopping) {
             refuse_waiting(worker);
             timeout = 0; /* draining: only what is there already */
-        } else if (dirty && (timeout < 0 || timeout > CHECKPOINT_IDLE_MS)) {
-            timeout = CHECKPOINT_IDLE_MS;
         }
         /* logins share nothing that a batch would save, and each takes its time */
         int most = worker->job->lanes == LANE_LOGIN ? 1 : BATCH;
@@ -426,10 +466,11 @@ static void loop(struct worker *worker) {
             serve_batch(worker, events, ready);
         } else if (ready == 0 && worker->stopping) {
             return;
-        } else if (ready == 0 && dirty) {
-            checkpoint(worker);
+        } else if (ready == 0) {
+            checkpoint_idle(&worker->checkpointer, now_ms());
         } else if (ready < 0 && errno != EINTR) {
             log_event("W06", "waiting for requests failed: %s", strerror(errno));
+            refuse_waiting(worker);
             return;
         }
     }
@@ -453,7 +494,7 @@ static bool start(struct worker *worker) {
         descriptors.rlim_cur = descriptors.rlim_max;
         setrlimit(RLIMIT_NOFILE, &descriptors);
     }
-    limit_wal(worker);
+    checkpoint_setup(&worker->checkpointer, worker->db, job->settings->db);
     worker->random = (uint64_t)now_ms() << 20 | (uint64_t)getpid() | 1;
     sigset_t signals;
     sigemptyset(&signals);
@@ -464,13 +505,9 @@ static bool start(struct worker *worker) {
         log_event("W09", "cannot wait for signals: %s", strerror(errno));
         return false;
     }
-    for (int i = 0; i < WORKER_LISTENERS; i++) {
-        /* exclusive: of several workers, one is woken for a new connection */
-        if (job->listeners[i] >= 0 && !watch(worker, job->listeners[i], (void *)&job->listeners[i],
-                                             EPOLLIN | EPOLLEXCLUSIVE)) {
-            log_event("W11", "cannot watch the sockets: %s", strerror(errno));
-            return false;
-        }
+    if (!watch_listeners(worker)) {
+        log_event("W11", "cannot watch the sockets: %s", strerror(errno));
+        return false;
     }
     return true;
 }
@@ -484,6 +521,8 @@ int worker_run(const struct worker_job *job) {
     int status = 1;
     struct scoreboard_slot *slot = &job->scoreboard->slots[job->slot];
     if (start(worker)) {
+        atomic_store(&slot->requests, 0); /* a predecessor's */
+        atomic_store(&slot->batches, 0);
         atomic_store(&slot->serving, true);
         loop(worker);
         atomic_store(&slot->serving, false);

@@ -35,20 +35,23 @@ fi
 # Debian starts a service as soon as it is installed, and at every boot after. The user asked for a program,
 # not for a web server on port 80: both are prevented, for this installation only.
 policy=/usr/sbin/policy-rc.d
+is_ours() { # also one that stayed behind when a run was killed
+    grep -qs "made by larder's make" "$policy"
+}
 restore() {
     if [ -e "$policy.larder" ]; then
         "${root[@]}" mv "$policy.larder" "$policy"
-    elif [ -n "${made_policy:-}" ]; then
+    elif is_ours; then
         "${root[@]}" rm -f "$policy"
     fi
 }
 trap restore EXIT
+trap 'exit 1' INT TERM HUP
 had_nginx=$(command -v nginx || true)
-if [ -e $policy ]; then
+if [ -e $policy ] && ! is_ours; then
     "${root[@]}" mv $policy $policy.larder
 fi
-made_policy=yes
-printf '#!/bin/sh\nexit 101\n' | "${root[@]}" tee $policy >/dev/null
+printf "#!/bin/sh\n# made by larder's make for the time of an installation\nexit 101\n" | "${root[@]}" tee $policy >/dev/null
 "${root[@]}" chmod 755 $policy
 
 echo "Installing ${missing[*]}"

@@ -22,7 +22,8 @@ run=$(cd "$RUN_DIR" && pwd)
 SECRET=${SECRET:-$(dirname "$DB")/secret}
 if [ ! -e "$SECRET" ]; then
     mkdir -p "$(dirname "$SECRET")"
-    (umask 077 && printf '1 %s\n' "$(od -An -v -N32 -tx1 /dev/urandom | tr -d ' \n')" >"$SECRET")
+    (umask 077 && printf '1 %s\n' "$(od -An -v -N32 -tx1 /dev/urandom | tr -d ' \n')" >"$SECRET.new")
+    mv "$SECRET.new" "$SECRET"
 fi
 
 pids=()
@@ -35,11 +36,12 @@ stop_one() { # SIGNAL PID
 # shellcheck disable=SC2317
 stop() {
     trap - EXIT
+    trap '' INT TERM HUP # a second signal must not leave a part behind
     stop_one QUIT "${pids[1]:-}" # nginx first: it answers what it has; then nobody asks larder any more
     stop_one TERM "${pids[0]:-}"
 }
 trap stop EXIT
-trap 'trap "" INT; exit 0' INT TERM HUP
+trap 'trap "" INT TERM HUP; exit 0' INT TERM HUP
 
 # in sessions of their own, so that Ctrl-C reaches them through this script alone, in the right order
 setsid $larder serve --db "$DB" --run-dir "$run" --secret-file "$SECRET" &

@@ -11,7 +11,6 @@ void health(const struct request *request, struct response *response) {
     }
 }
 
-/* A database that cannot be read never comes as far as the answer: the worker gives 503. */
 void ready(const struct request *request, struct response *response) {
     if (!request_query(request, response, NULL, 0, NULL)) {
         return;
@@ -20,15 +19,19 @@ void ready(const struct request *request, struct response *response) {
         request->db,
         "SELECT user_version, (SELECT max(id) FROM categories) FROM pragma_user_version");
     bool schema = db_row(statement) && db_integer(statement, 0) == SCHEMA_VERSION;
+    bool database = db_failure(request->db) == DB_FINE;
     bool writer = scoreboard_has_writer(request->scoreboard);
-    if (schema && writer) {
+    db_clear_failure(request->db); /* to tell of it is this route's answer */
+    if (database && schema && writer) {
         response_json(response, 200);
         buffer_append(&response->body, TEXT("{\"ready\":true"));
     } else {
         response_problem_open(response, 503, TEXT("a part of the service is not ready"));
         buffer_append(&response->body, TEXT(",\"ready\":false"));
     }
-    buffer_append(&response->body, TEXT(",\"database\":true,\"schema\":"));
+    buffer_append(&response->body, TEXT(",\"database\":"));
+    buffer_append(&response->body, database ? TEXT("true") : TEXT("false"));
+    buffer_append(&response->body, TEXT(",\"schema\":"));
     buffer_append(&response->body, schema ? TEXT("true") : TEXT("false"));
     buffer_append(&response->body, TEXT(",\"writer\":"));
     buffer_append(&response->body, writer ? TEXT("true}") : TEXT("false}"));

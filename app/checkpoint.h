@@ -1,0 +1,37 @@
+/* checkpoint: when the writer moves the WAL's pages into the database file.
+ *
+ * Never inside a commit: when the writer is idle, or between two batches once the WAL is large.
+ * After a failure it waits longer and longer before the next try. Times are milliseconds of the
+ * monotonic clock. Only the functions that checkpoint block, on the disk. */
+#ifndef LARDER_CHECKPOINT_H
+#define LARDER_CHECKPOINT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "db.h"
+
+struct checkpointer {
+    struct db *db;
+    const char *path;   /* of the database, to ask for the disk's free space */
+    int limit_pages;    /* of the WAL, that ask for a checkpoint between two batches */
+    int64_t pause_ms;   /* 0 while checkpoints succeed */
+    int64_t not_before; /* after a failure */
+};
+
+/* For a connection of a reader nothing is ever due. */
+void checkpoint_setup(struct checkpointer *checkpointer, struct db *db, const char *path);
+
+/* How long to wait for requests before checkpoint_idle() is due, -1 when the WAL is empty. */
+int64_t checkpoint_timeout(const struct checkpointer *checkpointer, int64_t now);
+
+/* Nothing was to be done for that long. */
+void checkpoint_idle(struct checkpointer *checkpointer, int64_t now);
+
+/* A batch has been answered. */
+void checkpoint_after_batch(struct checkpointer *checkpointer, int64_t now);
+
+/* A commit found the disk full: the next checkpoint must come earlier. */
+void checkpoint_disk_full(struct checkpointer *checkpointer);
+
+#endif
