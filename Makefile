@@ -132,7 +132,7 @@ packages-test:
 	@CC=$(CC) tools/packages.sh $(PACKAGES_BUILD) $(PACKAGES_RUN) $(PACKAGES_TEST)
 
 .PHONY: test
-test: packages-test ## all tests: lint, unit, contract, faults
+test: packages-test ## all tests: lint, unit, contract, browser, guide, faults
 	@tests/run.sh
 
 .PHONY: unit
@@ -165,6 +165,10 @@ help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sort | sed 's/:.*## /\t/' | expand -t 16
 	@echo
 	@echo "Variables of run: PORT ($(PORT)), DB ($(DB)), RUN_DIR ($(RUN_DIR)), SECRET ($(SECRET)), READERS, SYNC (full or normal), PROBES ($(PROBES))"
+
+.PHONY: bench-syscalls
+bench-syscalls: packages-test build ## system calls a request and requests a batch, of a busy reader (needs wrk and strace)
+	@python3 bench/syscalls.py
 
 .PHONY: lint lint-clang lint-tidy lint-cppcheck lint-shell lint-format
 lint: packages-test lint-clang lint-tidy lint-cppcheck lint-shell lint-format ## all static checks

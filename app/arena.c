@@ -5,11 +5,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "log.h"
+
 #ifndef __has_feature /* clang's way of telling; gcc defines __SANITIZE_ADDRESS__ */
 #define __has_feature(name) 0
 #endif
 #if defined(__SANITIZE_ADDRESS__) || __has_feature(address_sanitizer)
 #include <sanitizer/asan_interface.h>
+
 #define POISON(memory, size)   ASAN_POISON_MEMORY_REGION(memory, size)
 #define UNPOISON(memory, size) ASAN_UNPOISON_MEMORY_REGION(memory, size)
 #else
@@ -42,8 +45,7 @@ static size_t round_up(size_t size) {
 static struct arena_block *block_create(size_t capacity) {
     struct arena_block *block = malloc(sizeof *block + capacity);
     if (block == NULL) {
-        fputs("larder: A01 out of memory\n", stderr);
-        abort();
+        log_out_of_memory();
     }
     block->next = NULL;
     block->capacity = capacity;

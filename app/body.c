@@ -8,8 +8,7 @@
 #include "json.h"
 #include "json_parse.h"
 
-/* ---- parsing -----------------------------------------------------------------------------------
- */
+/* ---- parsing -------------------------------------------------------------------------------- */
 
 static bool is_accepted(struct text media_type, enum body_media media) {
     struct text type;
@@ -57,15 +56,12 @@ int64_t body_elements(const struct body *body) {
                : -1;
 }
 
-/* ---- errors ------------------------------------------------------------------------------------
- */
+/* ---- errors --------------------------------------------------------------------------------- */
 
 /* Notes an error at a JSON Pointer (RFC 6901): the element's index, when there is one, and the
  * member's name with ~ and / escaped. */
 static void note(struct body *body, const struct text *member, const char *detail) {
-    if (body->error_count++ >= BODY_ERRORS) {
-        return;
-    }
+    body->error_count++;
     struct buffer pointer = {.arena = body->errors.arena};
     if (body->element != BODY_ROOT) {
         buffer_append(&pointer, TEXT("/"));
@@ -98,22 +94,15 @@ void body_error(struct body *body, const char *member, const char *detail) {
 
 void body_refuse(const struct body *body, struct response *response, int status) {
     char detail[96];
-    int more = body->error_count - BODY_ERRORS;
-    if (more > 0) {
-        snprintf(detail, sizeof detail, "the body has %d errors; the first %d are listed",
-                 body->error_count, BODY_ERRORS);
-    } else {
-        snprintf(detail, sizeof detail, "the body has %d error%s", body->error_count,
-                 body->error_count == 1 ? "" : "s");
-    }
+    snprintf(detail, sizeof detail, "the body has %d error%s", body->error_count,
+             body->error_count == 1 ? "" : "s");
     response_problem_open(response, status, text_from(detail));
     buffer_append(&response->body, TEXT(",\"errors\":["));
     buffer_append(&response->body, buffer_text(&body->errors));
     buffer_append(&response->body, TEXT("]}"));
 }
 
-/* ---- fields ------------------------------------------------------------------------------------
- */
+/* ---- fields --------------------------------------------------------------------------------- */
 
 static const char *check_word(const struct field *field, struct text text, char *detail,
                               size_t size) {

@@ -4,11 +4,11 @@
  * each element of an array with body_read(), which notes every error, and binds the values to a
  * statement's parameters of the same names:
  *
- *     if (!body_open(&body, request, response, BODY_JSON)) return;
- *     if (!body_read(&body, BODY_ROOT, fields, count, BODY_FULL)) { body_refuse(&body, response,
- * 422); return; } body_bind(&body, statement);
+ *     body_open(&body, request, response, BODY_JSON)          or the response is the answer
+ *     body_read(&body, BODY_ROOT, fields, count, BODY_FULL)   or body_refuse(&body, response, 422)
+ *     body_bind(&body, statement)
  *
- * Values are borrowed from the parsed tree, which lives as long as the request's arena. Only
+ * Values are borrowed from the parsed tree, which goes when the handler has returned. Only
  * FIELD_REFERENCE reads the database; nothing else blocks. */
 #ifndef LARDER_BODY_H
 #define LARDER_BODY_H
@@ -39,7 +39,7 @@ struct field {
     bool (*exists)(struct db *db, int64_t id);
 };
 
-enum { FIELDS = 16, BODY_ERRORS = 100 /* that are told; the rest is counted */ };
+enum { FIELDS = 16 };
 
 enum body_media { BODY_JSON, BODY_MERGE_PATCH /* or JSON */ };
 enum body_mode {

@@ -38,8 +38,7 @@ int command_token(const struct settings *settings) {
     return 0;
 }
 
-/* ---- passwords ----------------------------------------------------------------------------------
- */
+/* ---- passwords ------------------------------------------------------------------------------ */
 
 /* Reads a line from standard input, without its end; a terminal shows a prompt and not what is
  * typed. False when there is none or it is too long. */
@@ -86,8 +85,7 @@ static const char *read_password(char hash[static PASSWORD_HASH_BYTES]) {
     return fault;
 }
 
-/* ---- users --------------------------------------------------------------------------------------
- */
+/* ---- users ---------------------------------------------------------------------------------- */
 
 static int fail_by_database(struct db *db) {
     return fail(db_failure(db) == DB_BUSY   ? "the database is busy; try again"

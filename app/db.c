@@ -51,8 +51,7 @@ const char *db_library_option(int i) {
     return sqlite3_compileoption_get(i);
 }
 
-/* ---- failures ----------------------------------------------------------------------------------
- */
+/* ---- failures ------------------------------------------------------------------------------- */
 
 static void fail(struct db *db, int code, const char *sql) {
     enum db_failure failure;
@@ -82,13 +81,12 @@ void db_clear_failure(struct db *db) {
     db->failure = DB_FINE;
 }
 
-/* ---- statements --------------------------------------------------------------------------------
- */
+/* ---- statements ----------------------------------------------------------------------------- */
 
 static struct db_statement *prepare(struct db *db, const char *sql, size_t length) {
     struct db_statement *statement = calloc(1, sizeof *statement);
     if (statement == NULL) {
-        abort();
+        log_out_of_memory();
     }
     statement->db = db;
     statement->sql = sql;
@@ -276,8 +274,7 @@ void db_explain(struct db *db, void (*each)(void *context, const char *sql, cons
     }
 }
 
-/* ---- transactions ------------------------------------------------------------------------------
- */
+/* ---- transactions --------------------------------------------------------------------------- */
 
 bool db_in_transaction(const struct db *db) {
     return sqlite3_get_autocommit(db->handle) == 0;
@@ -329,8 +326,7 @@ void db_savepoint_undo(struct db *db) {
     }
 }
 
-/* ---- the write-ahead log ------------------------------------------------------------------------
- */
+/* ---- the write-ahead log -------------------------------------------------------------------- */
 
 static int wal_written(void *context, sqlite3 *handle, const char *name, int pages) {
     struct db *db = context;
@@ -359,8 +355,7 @@ const char *db_error(const struct db *db) {
     return sqlite3_errmsg(db->handle);
 }
 
-/* ---- connections --------------------------------------------------------------------------------
- */
+/* ---- connections ---------------------------------------------------------------------------- */
 
 static void library_setup(void) {
     static bool done;
@@ -472,7 +467,7 @@ struct db *db_open(const char *path, enum db_mode mode, enum db_sync sync,
     library_setup();
     struct db *db = calloc(1, sizeof *db);
     if (db == NULL) {
-        abort();
+        log_out_of_memory();
     }
     db->mode = mode;
     int flags = SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_PRIVATECACHE |

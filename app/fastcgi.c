@@ -7,6 +7,8 @@
 #include <sys/socket.h>
 #include <sys/time.h>
 
+#include "log.h"
+
 /* From section 8 of the specification; libfcgi's header for them has the name of ours. */
 enum {
     VERSION = 1,
@@ -49,7 +51,7 @@ static void limit_waiting(int descriptor) {
 struct fastcgi_connection *fastcgi_open(int descriptor) {
     struct fastcgi_connection *connection = malloc(sizeof *connection);
     if (connection == NULL) {
-        abort();
+        log_out_of_memory();
     }
     limit_waiting(descriptor);
     /* -1 for the listening socket: when a connection ends, libfcgi's next step is to accept

@@ -2,8 +2,9 @@
 
 #include <stdlib.h>
 
-/* ---- strings -----------------------------------------------------------------------------------
- */
+#include "log.h"
+
+/* ---- strings -------------------------------------------------------------------------------- */
 
 static bool must_escape(unsigned char c) {
     return c < ' ' || c == '"' || c == '\\';
@@ -43,8 +44,7 @@ void json_string(struct buffer *out, struct text text) {
     buffer_append(out, TEXT("\""));
 }
 
-/* ---- rows --------------------------------------------------------------------------------------
- */
+/* ---- rows ----------------------------------------------------------------------------------- */
 
 /* What stands before each column's value, and behind the last one. One piece of malloc() memory, so
  * that the statement can free it. */
@@ -109,7 +109,7 @@ static struct layout *layout_create(struct db_statement *statement) {
 
     struct layout *layout = malloc(head + out.length);
     if (layout == NULL) {
-        abort();
+        log_out_of_memory();
     }
     layout->columns = columns;
     size_t start = 0;

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "json_strict.h"
+#include "log.h"
 
 /* Without the white space at the end, which json-c would take for something that follows. */
 static struct text trim(struct text json) {
@@ -45,7 +46,7 @@ const char *json_parse(struct text json, struct json_object **tree) {
     }
     struct json_tokener *tokener = json_tokener_new_ex(JSON_NESTING_LIMIT * 2);
     if (tokener == NULL) {
-        abort();
+        log_out_of_memory();
     }
     json_tokener_set_flags(tokener, JSON_TOKENER_STRICT | JSON_TOKENER_VALIDATE_UTF8);
     *tree = json_tokener_parse_ex(tokener, json.data, (int)json.length);
@@ -59,8 +60,8 @@ const char *json_parse(struct text json, struct json_object **tree) {
         fault = json_tokener_get_error(tokener) == json_tokener_continue
                     ? "ends before its JSON value does"
                     : "is not JSON";
-    } else if (used < json.length) {
-        fault = "is not JSON";
+    } else if (used < json.length) { /* strict json-c calls trailing text an error: this is none */
+        log_out_of_memory();
     } else if (members != count_members(*tree)) {
         fault = "has an object with the same key twice";
     }

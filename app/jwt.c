@@ -31,8 +31,7 @@ bool jwt_rules_read(struct jwt_rules *rules, const struct settings *settings,
     return secrets_read(&rules->secrets, settings->secret_file, error);
 }
 
-/* ---- signing -----------------------------------------------------------------------------------
- */
+/* ---- signing -------------------------------------------------------------------------------- */
 
 static void append_base64url(struct buffer *out, struct text text) {
     size_t size = sodium_base64_encoded_len(text.length, VARIANT); /* with a NUL */
@@ -80,8 +79,7 @@ void jwt_sign(const struct jwt_rules *rules, int64_t user, int64_t now, int64_t 
     append_base64url(token, (struct text){.data = (const char *)code, .length = sizeof code});
 }
 
-/* ---- reading -----------------------------------------------------------------------------------
- */
+/* ---- reading -------------------------------------------------------------------------------- */
 
 /* Decodes a segment. False unless it is the one right spelling of its bytes (RFC 7515 section 2,
  * RFC 4648 section 3.5): no padding, no white space, no bits left over. Encoding them again tells,
@@ -134,8 +132,7 @@ static bool read_string(struct json_object *object, const char *name, struct tex
     return true;
 }
 
-/* ---- the header (RFC 7515 section 4) ------------------------------------------------------------
- */
+/* ---- the header (RFC 7515 section 4) -------------------------------------------------------- */
 
 /* True when it names our algorithm and nothing that would have to be understood or obeyed. *kid
  * becomes the name of the key, empty when there is none. */
@@ -157,8 +154,7 @@ static bool is_our_header(struct json_object *header, struct text *kid) {
            read_string(header, "kid", kid) && (!has_kid || kid->length > 0);
 }
 
-/* ---- the signature ------------------------------------------------------------------------------
- */
+/* ---- the signature -------------------------------------------------------------------------- */
 
 /* With the key of that name, or with each when no name is given. */
 static bool is_signed(const struct secrets *secrets, struct text kid, struct text input,
@@ -178,8 +174,7 @@ static bool is_signed(const struct secrets *secrets, struct text kid, struct tex
     return matches;
 }
 
-/* ---- the claims (RFC 7519 section 4.1) ----------------------------------------------------------
- */
+/* ---- the claims (RFC 7519 section 4.1) ------------------------------------------------------ */
 
 /* Reads a time: a whole number of seconds since 1970 that fits. False when the member is there and
  * is something else. */
@@ -251,8 +246,7 @@ static int64_t check_claims(const struct jwt_rules *rules, struct json_object *c
     return valid ? user : 0;
 }
 
-/* ---- all of it ---------------------------------------------------------------------------------
- */
+/* ---- all of it ------------------------------------------------------------------------------ */
 
 static bool is_authentic(const struct jwt_rules *rules, const struct text segments[SEGMENTS],
                          struct arena *arena) {

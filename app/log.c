@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 enum { LINE_BYTES = 1024, SENTENCE_BYTES = 16384 /* several paths of PATH_MAX */ };
@@ -45,4 +46,9 @@ void log_sentence(const char *format, ...) {
     length += vsnprintf(line + length, sizeof line - (size_t)length, format, arguments);
     va_end(arguments);
     write_line(line, length < SENTENCE_BYTES ? (size_t)length : SENTENCE_BYTES - 1);
+}
+
+_Noreturn void log_out_of_memory(void) {
+    log_event("A01", "out of memory");
+    abort();
 }

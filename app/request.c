@@ -128,8 +128,7 @@ bool request_receive(struct request *request, struct fastcgi_connection *connect
     return true;
 }
 
-/* ---- the query ---------------------------------------------------------------------------------
- */
+/* ---- the query ------------------------------------------------------------------------------ */
 
 /* For the detail of an error: at most 64 bytes, and a question mark for what is not plain ASCII. */
 static struct text printable(struct arena *arena, struct text text) {

@@ -11,8 +11,7 @@
 
 enum { TOKEN_TTL_MAXIMUM_S = 366 * 86400, EMAIL_CHARACTERS = 254, NAME_CHARACTERS = 100 };
 
-/* ---- values: each returns false when the text is not one ----------------------------------------
- */
+/* ---- values: each returns false when the text is not one ------------------------------------ */
 
 static bool read_db(struct settings *settings, const char *value) {
     settings->db = value;
@@ -57,6 +56,9 @@ static bool read_socket_mode(struct settings *settings, const char *value) {
 /* Visible ASCII; an empty value is the same as none. */
 static bool read_visible(const char **setting, const char *value) {
     *setting = value[0] == '\0' ? NULL : value;
+    if (strlen(value) > 255) {
+        return false;
+    }
     for (const char *c = value; *c != '\0'; c++) {
         if (*c <= ' ' || *c > '~') {
             return false;
@@ -116,8 +118,7 @@ static bool read_probes(struct settings *settings, const char *value) {
     return settings->probes || strcmp(value, "0") == 0 || strcmp(value, "off") == 0;
 }
 
-/* ---- the table ----------------------------------------------------------------------------------
- */
+/* ---- the table ------------------------------------------------------------------------------ */
 
 static const struct option {
     const char *flag, *variable, *argument, *rule, *help;
@@ -125,7 +126,7 @@ static const struct option {
 } options[] = {
     {"--db", "LARDER_DB", "PATH", "a path", "the database file (larder.db)", read_db},
     {"--run-dir", "LARDER_RUN_DIR", "DIR", "a path",
-     "where read.sock and write.sock are made (/run/larder)", read_run_dir},
+     "where read.sock, write.sock and login.sock are made (/run/larder)", read_run_dir},
     {"--readers", "LARDER_READERS", "N", "a number from 0 to 64",
      "reading processes; 0: one process serves all (half the processors)", read_readers},
     {"--sync", "LARDER_SYNC", "full|normal", "full or normal",
@@ -220,8 +221,7 @@ bool settings_read(struct settings *settings, int argc, char **argv, char *error
     return true;
 }
 
-/* ---- processors ---------------------------------------------------------------------------------
- */
+/* ---- processors ----------------------------------------------------------------------------- */
 
 /* Reads the whole numbers at the start of a small file's first line, up to most. Returns how many:
  * none where the file says "max" or is not there. */

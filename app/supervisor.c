@@ -62,8 +62,7 @@ static int64_t now_ms(void) {
 
 #define refuse(...) (log_sentence(__VA_ARGS__), false)
 
-/* ---- start --------------------------------------------------------------------------------------
- */
+/* ---- start ---------------------------------------------------------------------------------- */
 
 /* The lock belongs to the open file: it lasts until the supervisor and the writer, who inherits it,
  * have both ended. */
@@ -196,8 +195,7 @@ static bool start(struct supervisor *supervisor) {
     return true;
 }
 
-/* ---- children -----------------------------------------------------------------------------------
- */
+/* ---- children ------------------------------------------------------------------------------- */
 
 static _Noreturn void run_child(struct supervisor *supervisor, int i, pid_t parent) {
     int readers = supervisor->settings->readers;
@@ -330,8 +328,7 @@ static int wait_signal(const sigset_t *signals, int64_t timeout_ms) {
     return number < 0 ? 0 : number;
 }
 
-/* ---- stop ---------------------------------------------------------------------------------------
- */
+/* ---- stop ----------------------------------------------------------------------------------- */
 
 static void drain(struct supervisor *supervisor, const sigset_t *signals) {
     atomic_store(&supervisor->scoreboard->stopping, true);

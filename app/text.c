@@ -49,7 +49,8 @@ bool text_split(struct text *rest, char separator, struct text *part) {
 bool text_integer(struct text text, int64_t minimum, int64_t maximum, int64_t *value) {
     bool negative = text.length > 0 && text.data[0] == '-';
     size_t i = negative ? 1 : 0;
-    if (i == text.length) {
+    size_t digits = text.length - i;
+    if (digits == 0 || (text.data[i] == '0' && (digits > 1 || negative))) {
         return false;
     }
     int64_t number = 0; /* kept negative: INT64_MIN has no positive twin */

@@ -40,8 +40,8 @@ struct text text_trim(struct text text);
  * behind the separator. Returns false when *rest is used up (its data is NULL then). */
 bool text_split(struct text *rest, char separator, struct text *part);
 
-/* Parses an optional minus and decimal digits, nothing else, as a number between minimum and
- * maximum. Returns false on any other text; *value is then untouched. */
+/* Parses a whole number in its one spelling (an optional minus, digits, no leading zero, no -0)
+ * between minimum and maximum. Returns false on any other text; *value is then untouched. */
 bool text_integer(struct text text, int64_t minimum, int64_t maximum, int64_t *value);
 
 /* Parses the id of a resource in a path: a decimal number from 1 to INT64_MAX as the service itself

@@ -3,6 +3,8 @@
 #include <assert.h>
 #include <stdlib.h>
 
+#include "log.h"
+
 static void put(struct waiting_room *room, size_t place, struct waiter *waiter) {
     room->heap[place - 1] = waiter;
     waiter->place = place;
@@ -42,14 +44,14 @@ void waiting_add(struct waiting_room *room, struct waiter *waiter, int64_t due_m
         size_t capacity = room->capacity == 0 ? 16 : room->capacity * 2;
         struct waiter **heap = realloc(room->heap, capacity * sizeof(struct waiter *));
         if (heap == NULL) {
-            abort();
+            log_out_of_memory();
         }
         room->heap = heap;
         room->capacity = capacity;
     }
     char *copy = malloc(answer.length + 1);
     if (copy == NULL) {
-        abort();
+        log_out_of_memory();
     }
     memcpy(copy, answer.data, answer.length);
     waiter->answer = (struct text){.data = copy, .length = answer.length};

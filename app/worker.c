@@ -70,8 +70,7 @@ static int64_t now_ms(void) {
     return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-/* ---- connections --------------------------------------------------------------------------------
- */
+/* ---- connections ---------------------------------------------------------------------------- */
 
 static bool watch(struct worker *worker, int descriptor, void *subject, uint32_t events) {
     struct epoll_event event = {.events = events, .data.ptr = subject};
@@ -81,7 +80,7 @@ static bool watch(struct worker *worker, int descriptor, void *subject, uint32_t
 static bool watch_client(struct worker *worker, int descriptor) {
     struct client *client = malloc(sizeof *client);
     if (client == NULL) {
-        abort();
+        log_out_of_memory();
     }
     *client = (struct client){.connection = fastcgi_open(descriptor), .next = worker->clients};
     if (client->next != NULL) {
@@ -184,8 +183,7 @@ static void begin_to_stop(struct worker *worker) {
     }
 }
 
-/* ---- one request --------------------------------------------------------------------------------
- */
+/* ---- one request ---------------------------------------------------------------------------- */
 
 static void answer_failure(struct response *response, enum db_failure failure) {
     switch (failure) {
@@ -295,8 +293,7 @@ static void finish(struct worker *worker, struct exchange *exchange) {
     }
 }
 
-/* ---- one batch ----------------------------------------------------------------------------------
- */
+/* ---- one batch ------------------------------------------------------------------------------ */
 
 static void tell_time(struct worker *worker) {
     time_t second = time(NULL);
@@ -441,8 +438,7 @@ static void serve_batch(struct worker *worker, const struct epoll_event *events,
     checkpoint_after_batch(&worker->checkpointer, now_ms());
 }
 
-/* ---- the loop -----------------------------------------------------------------------------------
- */
+/* ---- the loop ------------------------------------------------------------------------------- */
 
 /* The shorter of two waits, of which -1 is for ever. */
 static int64_t sooner(int64_t a, int64_t b) {
@@ -515,7 +511,7 @@ static bool start(struct worker *worker) {
 int worker_run(const struct worker_job *job) {
     struct worker *worker = calloc(1, sizeof *worker);
     if (worker == NULL) {
-        abort();
+        log_out_of_memory();
     }
     worker->job = job;
     int status = 1;

@@ -85,6 +85,10 @@ def printable(text):
         sys.stdout.encoding or "ascii", "backslashreplace").decode(sys.stdout.encoding or "ascii")
 
 
+def chosen_checks(text):
+    return [entry for entry in CHECKS if text.lower() in ("%s: %s" % entry[:2]).lower()]
+
+
 def main():
     options = argparse.ArgumentParser(description="Holds a running service against its HTTP contract.")
     options.add_argument("base_url", nargs="?", help="such as http://127.0.0.1:8080 or https://host/shop")
@@ -97,10 +101,9 @@ def main():
     options.add_argument("--secret-file", metavar="PATH", help="the service's own, to forge tokens (var/secret)")
     chosen = options.parse_args()
     credentials.Options.use(chosen)
-    checks.register_all()
-    selected = [entry for entry in CHECKS if chosen.only.lower() in ("%s: %s" % entry[:2]).lower()]
     if chosen.list:
-        for title, name, _ in selected:
+        checks.register_all()
+        for title, name, _ in chosen_checks(chosen.only):
             print(printable("%s: %s" % (title, name)))
         return 0
     try:
@@ -109,6 +112,8 @@ def main():
     except (OSError, ValueError) as error:
         print("The service at %s cannot be reached: %s." % (chosen.base_url or "(no BASE_URL)", error), file=sys.stderr)
         return 2
+    checks.register_all(checks.NEED_SECRET if send("OPTIONS", "/api/login").status == 404 else ())
+    selected = chosen_checks(chosen.only)
     report = Report(chosen.v)
     try:
         for title, name, function in selected:

@@ -19,8 +19,7 @@ static const struct field fields[] = {
     {":status", FIELD_WORD, .optional = true, .words = statuses},
 };
 
-/* ---- reading ------------------------------------------------------------------------------------
- */
+/* ---- reading -------------------------------------------------------------------------------- */
 
 /* Appends the deal to the body. Returns false when there is none. */
 static bool append(const struct request *request, struct response *response, int64_t id) {
@@ -117,8 +116,7 @@ void deal_list(const struct request *request, struct response *response) {
     conditional_read(request, response);
 }
 
-/* ---- writing ------------------------------------------------------------------------------------
- */
+/* ---- writing -------------------------------------------------------------------------------- */
 
 static void insert(const struct request *request, struct response *response,
                    const struct body *body) {

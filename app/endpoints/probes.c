@@ -62,22 +62,42 @@ void probe_db(const struct request *request, struct response *response) {
     }
 }
 
+static struct text decoded(const struct request *request, struct text text) {
+    char *output = arena_alloc(request->arena, text.length);
+    ptrdiff_t length = text_percent_decode(text, true, output);
+    return (struct text){.data = output, .length = length < 0 ? 0 : (size_t)length};
+}
+
 /* The one parameter in the contract that is clamped, never refused. */
-static int64_t queries_wanted(struct text query) {
+static int64_t queries_wanted(const struct request *request) {
+    struct text query = request->query;
     struct text pair;
     while (text_split(&query, '&', &pair)) {
         struct text name;
         int64_t count = 0;
-        if (text_split(&pair, '=', &name) && text_equals(name, TEXT("queries"))) {
-            bool number = pair.data != NULL && text_integer(pair, INT64_MIN, INT64_MAX, &count);
-            return !number || count < 1 ? 1 : count > QUERIES_LIMIT ? QUERIES_LIMIT : count;
+        if (!text_split(&pair, '=', &name) ||
+            !text_equals(decoded(request, name), TEXT("queries"))) {
+            continue;
         }
+        struct text value = decoded(request, pair);
+        bool digits = value.length > 0;
+        for (size_t i = 0; i < value.length; i++) {
+            digits = digits && value.data[i] >= '0' && value.data[i] <= '9';
+        }
+        while (digits && value.length > 1 && value.data[0] == '0') {
+            value.data++;
+            value.length--;
+        }
+        if (digits && !text_integer(value, 0, QUERIES_LIMIT, &count)) {
+            count = QUERIES_LIMIT;
+        }
+        return count < 1 ? 1 : count;
     }
     return 1;
 }
 
 void probe_queries(const struct request *request, struct response *response) {
-    int64_t count = queries_wanted(request->query);
+    int64_t count = queries_wanted(request);
     response_json(response, 200);
     buffer_append(&response->body, TEXT("["));
     for (int64_t i = 0; i < count && response->status == 200; i++) {

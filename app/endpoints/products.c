@@ -37,8 +37,7 @@ enum { FIELD_COUNT = sizeof fields / sizeof *fields };
 
 #define SKU_TAKEN "another product has this sku"
 
-/* ---- reading ------------------------------------------------------------------------------------
- */
+/* ---- reading -------------------------------------------------------------------------------- */
 
 /* Appends the product to the body. Returns false when there is none. */
 static bool append(const struct request *request, struct response *response, int64_t id) {
@@ -106,8 +105,7 @@ void product_list(const struct request *request, struct response *response) {
     list_write(request, response, statement, "/products", parameters, COUNT, values);
 }
 
-/* ---- creating -----------------------------------------------------------------------------------
- */
+/* ---- creating ------------------------------------------------------------------------------- */
 
 /* Inserts what the body holds. Returns the id, 0 after noting that the sku is taken. */
 static int64_t insert(struct body *body) {
@@ -182,8 +180,7 @@ void product_create(const struct request *request, struct response *response) {
     }
 }
 
-/* ---- changing -----------------------------------------------------------------------------------
- */
+/* ---- changing ------------------------------------------------------------------------------- */
 
 /* True when the product exists and is in the state the client asks for. */
 static bool may_change(const struct request *request, struct response *response) {

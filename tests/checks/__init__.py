@@ -33,6 +33,11 @@ SUBJECTS = [
 ]
 
 
-def register_all():
+# What a deployment without a secret file does not have; that it is 404 there is held by the checks of OpenAPI.
+NEED_SECRET = ["login", "tokens", "deals", "idempotency", "login_limit"]
+
+
+def register_all(without=()):
     for subject in SUBJECTS:
-        import_module("checks." + subject)
+        if subject not in without:
+            import_module("checks." + subject)

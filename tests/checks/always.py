@@ -32,7 +32,7 @@ def _(answer):
 @always("always: an error tells nothing internal")
 def _(answer):
     text = answer.body.decode("utf-8", "replace") if answer.status >= 400 else ""
-    found = re.search(r"(?i:sqlite|errno|fastcgi|json-c)|/work|/var/|/tmp/|SELECT |INSERT |UPDATE |DELETE FROM|UNIQUE c", text)
+    found = re.search(r"(?i:sqlite|errno|fastcgi|json-c)|/var/|/home/|/root/|/tmp/|SELECT |INSERT |UPDATE |DELETE FROM|UNIQUE c", text)
     return "it says %r" % found.group() if found else None
 
 @always("always: a 204 or 304 has no Content-Type, and a 204 no Content-Length")

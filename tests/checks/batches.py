@@ -184,3 +184,13 @@ def _():
     same("the stock", changed["stock"], 8)
     status(send("DELETE", "/products/%d" % first["id"]), 204)
     same("the other", json_of(send("GET", "/products/%d" % second["id"])), second)
+
+@check("an array with an error in each member of 1,000 elements answers 422 with all of them")
+def _():
+    answer = post("[%s]" % ", ".join(['{"sku": "", "name": "", "price_cents": -1, "stock": -1, "category_id": 0}'] * 1000))
+    problem(answer, 422, pointers=["/%d/%s" % (index, member) for index in range(1000)
+                                   for member in ("sku", "name", "price_cents", "stock", "category_id")])
+
+@cases("an array of {0} values answers 400", (20_001,), (300_000,))
+def _(count):
+    problem(post("[%s]" % ",".join(["0"] * count)), 400)

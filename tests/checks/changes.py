@@ -267,3 +267,11 @@ def _():
     path, before = new_product()
     json_of(send("PATCH", path, '{"stock": 61}'))
     same("the stock", json_of(send("GET", path, None, {"If-None-Match": before.get("ETag")}))["stock"], 61)
+
+@cases("{0} with If-None-Match {1} answers 412 and changes nothing", *[
+    (method, name, value) for method in ("PUT", "PATCH", "DELETE") for name, value in (("*", "*"), ("of its ETag", None))])
+def _(method, _, value):
+    path, before = new_product()
+    headers = {"If-None-Match": value or before.get("ETag"), "Content-Type": "application/json"}
+    problem(send(method, path, None if method == "DELETE" else product(), headers), 412)
+    same("the product", json_of(send("GET", path)), before.json())

@@ -81,7 +81,8 @@ def _():
 @cases("GET /queries{0} answers {1} rows",
        ("", 1), ("?queries=", 1), ("?queries", 1), ("?queries=foo", 1), ("?queries=0", 1), ("?queries=-1", 1),
        ("?queries=1", 1), ("?queries=2", 2), ("?queries=20", 20), ("?queries=499", 499), ("?queries=500", 500),
-       ("?queries=501", 500), ("?queries=1000000", 500), ("?queries=99999999999999999999", 1), ("?queries=1.5", 1),
+       ("?queries=501", 500), ("?queries=1000000", 500), ("?queries=99999999999999999999", 500), ("?queries=%31%30", 10), ("?quer%69es=2", 2),
+       ("?queries=007", 7), ("?queries=1.5", 1),
        ("?queries=%20", 1))
 def _(query, count):
     hold("/queries" + query, lambda value: len(value) == count and all(map(is_row, value)), "%d rows" % count)

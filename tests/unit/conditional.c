@@ -95,8 +95,7 @@ static void a_list_of_a_thousand_tags_is_read_to_its_end(void **state) {
     arena_destroy(&arena);
 }
 
-/* ---- with a request and an answer ---------------------------------------------------------------
- */
+/* ---- with a request and an answer ----------------------------------------------------------- */
 
 static struct response answer_of(const char *body, struct arena *arena) {
     struct response response;

@@ -11,8 +11,7 @@
 #include "schema.h"
 #include "support.h"
 
-/* ---- helpers ------------------------------------------------------------------------------------
- */
+/* ---- helpers -------------------------------------------------------------------------------- */
 
 static int64_t now_ms(void) {
     struct timespec now;
@@ -78,8 +77,7 @@ static struct db *writer_with_two_categories(void) {
     return db;
 }
 
-/* ---- statements ---------------------------------------------------------------------------------
- */
+/* ---- statements ----------------------------------------------------------------------------- */
 
 static struct db_statement *ask_for_three(struct db *db) {
     return db_statement(db, "SELECT :a, :b, 3");
@@ -246,8 +244,7 @@ static void an_annotation_stays_with_its_statement_and_goes_with_it(void **state
     db_close(db);
 }
 
-/* ---- results and failures -----------------------------------------------------------------------
- */
+/* ---- results and failures ------------------------------------------------------------------- */
 
 static void a_value_that_must_be_unique_is_taken_once(void **state) {
     (void)state;
@@ -432,8 +429,7 @@ static void a_writer_waits_for_anothers_lock_up_to_the_time_limit(void **state) 
     db_close(db);
 }
 
-/* ---- transactions -------------------------------------------------------------------------------
- */
+/* ---- transactions --------------------------------------------------------------------------- */
 
 static void what_is_committed_another_connection_sees_and_nothing_before(void **state) {
     (void)state;
@@ -558,8 +554,7 @@ static void a_commit_outlives_the_death_of_its_process(void **state) {
     db_close(db);
 }
 
-/* ---- opening ------------------------------------------------------------------------------------
- */
+/* ---- opening -------------------------------------------------------------------------------- */
 
 static void assert_refused(const char *path, const char *reason) {
     for (int mode = DB_READ; mode <= DB_WRITE; mode++) {
@@ -669,8 +664,7 @@ static void opening_sets_what_the_service_relies_on(void **state) {
     }
 }
 
-/* ---- creating -----------------------------------------------------------------------------------
- */
+/* ---- creating ------------------------------------------------------------------------------- */
 
 static void an_existing_file_is_never_replaced(void **state) {
     (void)state;
@@ -725,8 +719,7 @@ static void a_new_database_is_one_file_that_opens(void **state) {
     assert_int_equal(scratch_files(), 1);
 }
 
-/* ---- the write-ahead log ------------------------------------------------------------------------
- */
+/* ---- the write-ahead log -------------------------------------------------------------------- */
 
 static void pages_gather_in_the_wal_until_a_checkpoint_moves_them(void **state) {
     (void)state;
@@ -797,8 +790,7 @@ static void the_last_writer_to_close_empties_the_wal_and_a_reader_never_does(voi
     db_close(NULL);
 }
 
-/* ---- checking -----------------------------------------------------------------------------------
- */
+/* ---- checking ------------------------------------------------------------------------------- */
 
 static char complaints[4096];
 static int complained; /* times */
@@ -846,8 +838,7 @@ static void a_check_complains_of_damage(void **state) {
     db_close(db);
 }
 
-/* ---- the demo data ------------------------------------------------------------------------------
- */
+/* ---- the demo data -------------------------------------------------------------------------- */
 
 static void the_demo_data_has_the_promised_rows(void **state) {
     static const struct {

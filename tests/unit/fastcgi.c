@@ -24,8 +24,7 @@ static const char *const post[] = {"REQUEST_METHOD=POST", "REQUEST_URI=/products
 
 #define POST_BODY TEXT("{\"id\": 1}")
 
-/* ---- helpers ------------------------------------------------------------------------------------
- */
+/* ---- helpers -------------------------------------------------------------------------------- */
 
 static int64_t now_ms(void) {
     struct timespec now;
@@ -113,8 +112,7 @@ static void assert_closes_quickly(struct peer *peer) {
     assert_true(is_closed(peer->near));
 }
 
-/* ---- kept connections ---------------------------------------------------------------------------
- */
+/* ---- kept connections ----------------------------------------------------------------------- */
 
 static void
 a_kept_connection_serves_two_requests_and_the_second_sees_only_its_own_parameters(void **state) {
@@ -205,8 +203,7 @@ static void a_body_of_100_kib_that_nobody_wanted_is_read_to_its_end(void **state
     assert_serves_get(peer);
 }
 
-/* ---- peers that die -----------------------------------------------------------------------------
- */
+/* ---- peers that die ------------------------------------------------------------------------- */
 
 static void a_peer_that_closes_before_it_sends_anything_makes_no_request(void **state) {
     struct peer *peer = *state;
@@ -302,8 +299,7 @@ a_peer_that_closes_while_the_answer_is_written_costs_the_connection_and_no_more(
     }
 }
 
-/* ---- silent peers -------------------------------------------------------------------------------
- */
+/* ---- silent peers --------------------------------------------------------------------------- */
 
 static void closing_never_waits_for_a_silent_peer(void **state) {
     struct peer *peer = *state;
@@ -378,8 +374,7 @@ static void a_peer_that_stops_reading_or_writing_is_given_up_after_the_time_limi
     assert_int_equal(WEXITSTATUS(status), 0);
 }
 
-/* ---- bodies -------------------------------------------------------------------------------------
- */
+/* ---- bodies --------------------------------------------------------------------------------- */
 
 static void a_body_is_whole_only_when_it_is_as_long_as_declared(void **state) {
     static const struct {
@@ -467,8 +462,7 @@ an_endless_body_is_read_up_to_the_limit_and_the_connection_closes_after_the_answ
     assert_closes_quickly(peer);
 }
 
-/* ---- the protocol -------------------------------------------------------------------------------
- */
+/* ---- the protocol --------------------------------------------------------------------------- */
 
 static void parameters_that_lie_about_their_lengths_make_no_request(void **state) {
     static const struct text contents[] = {
@@ -819,8 +813,7 @@ static void a_nul_ends_a_name_or_a_value_and_harms_no_other(void **state) {
     assert_serves(peer, TEXT("A=1\nNA=\n=\nB=4\nC==6=\n"), TEXT(""));
 }
 
-/* ---- answers ------------------------------------------------------------------------------------
- */
+/* ---- answers -------------------------------------------------------------------------------- */
 
 static void answers_of_any_size_arrive_byte_for_byte(void **state) {
     static const size_t lengths[] = {0,     1,     7,     8176,   8183,   8184,
@@ -928,8 +921,7 @@ static void a_parked_request_holds_no_buffers(void **state) {
 }
 #endif
 
-/* ---- the process --------------------------------------------------------------------------------
- */
+/* ---- the process ---------------------------------------------------------------------------- */
 
 static void a_descriptor_above_1023_works(void **state) {
     enum { HIGH = 2000 };

@@ -77,8 +77,7 @@ static void assert_each(const char *const *parts, size_t count, bool headers, in
     }
 }
 
-/* ---- good tokens --------------------------------------------------------------------------------
- */
+/* ---- good tokens ---------------------------------------------------------------------------- */
 
 static void what_is_signed_is_verified(void **state) {
     (void)state;
@@ -186,8 +185,7 @@ static void issuer_and_audience_are_checked_when_configured(void **state) {
     assert_each(wrong, COUNT(wrong), false, 0);
 }
 
-/* ---- bad tokens ---------------------------------------------------------------------------------
- */
+/* ---- bad tokens ----------------------------------------------------------------------------- */
 
 static void another_algorithm_or_key_is_refused(void **state) {
     (void)state;
@@ -427,8 +425,7 @@ static void a_token_over_4_kib_is_refused(void **state) {
     assert_true(accepted_one && refused_one);
 }
 
-/* ---- the secret file ----------------------------------------------------------------------------
- */
+/* ---- the secret file ------------------------------------------------------------------------ */
 
 #define S32 "0123456789abcdef0123456789abcdef"
 

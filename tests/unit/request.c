@@ -13,8 +13,7 @@ static int arena_teardown(void **state) {
     return 0;
 }
 
-/* ---- from the wire ------------------------------------------------------------------------------
- */
+/* ---- from the wire -------------------------------------------------------------------------- */
 
 static struct request receive(struct peer *peer, const char *const *pairs, struct text body) {
     struct buffer wire = {.arena = &peer->arena};
@@ -169,8 +168,7 @@ static void a_connection_without_a_request_gives_none(void **state) {
     assert_false(request_receive(&request, peer->connection));
 }
 
-/* ---- the query ----------------------------------------------------------------------------------
- */
+/* ---- the query ------------------------------------------------------------------------------ */
 
 static const char *const words[] = {"open", "won", "lost", NULL};
 

@@ -15,8 +15,7 @@ static int arena_teardown(void **state) {
     return 0;
 }
 
-/* ---- on the wire --------------------------------------------------------------------------------
- */
+/* ---- on the wire ---------------------------------------------------------------------------- */
 
 /* Sends the response as the answer to a request, and returns what arrived. */
 static struct text sent(struct peer *peer, const struct response *response, bool without_body) {
@@ -158,8 +157,7 @@ static void an_answer_of_a_megabyte_is_sent_whole(void **state) {
     assert_memory_equal(answer.out.data + head.length, response.body.data, length);
 }
 
-/* ---- in memory ----------------------------------------------------------------------------------
- */
+/* ---- in memory ------------------------------------------------------------------------------ */
 
 static void a_problem_replaces_what_was_in_the_answer(void **state) {
     (void)state;
@@ -215,8 +213,7 @@ static void a_location_is_the_prefix_the_path_and_the_id(void **state) {
         TEXT("Location: /products/1\r\nLocation: /shop/categories/9223372036854775807\r\n"));
 }
 
-/* ---- entity tags --------------------------------------------------------------------------------
- */
+/* ---- entity tags ---------------------------------------------------------------------------- */
 
 static struct text etag_of(const char *body, size_t length) {
     struct response response;

@@ -36,8 +36,7 @@ void release(struct text copy) {
     free((void *)copy.data);
 }
 
-/* ---- scratch ------------------------------------------------------------------------------------
- */
+/* ---- scratch -------------------------------------------------------------------------------- */
 
 enum { PATH_BYTES = 512, PATHS = 8 };
 
@@ -123,8 +122,7 @@ struct db *scratch_open(enum db_mode mode) {
     return db;
 }
 
-/* ---- log ----------------------------------------------------------------------------------------
- */
+/* ---- log ------------------------------------------------------------------------------------ */
 
 static FILE *captured;
 static int standard_error = -1;
@@ -153,8 +151,7 @@ const char *log_captured(void) {
     return text;
 }
 
-/* ---- wire ---------------------------------------------------------------------------------------
- */
+/* ---- wire ----------------------------------------------------------------------------------- */
 
 static void append_byte(struct buffer *wire, size_t byte) {
     char c = (char)(unsigned char)byte;
@@ -225,8 +222,7 @@ void wire_request(struct buffer *wire, const char *const *pairs, struct text bod
     wire_stream(wire, RECORD_STDIN, body, 65535);
 }
 
-/* ---- peer ---------------------------------------------------------------------------------------
- */
+/* ---- peer ----------------------------------------------------------------------------------- */
 
 static void join(struct peer *peer) {
     if (peer->sending) {

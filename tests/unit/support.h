@@ -45,8 +45,7 @@ void support_assert_text(struct text got, struct text expected, const char *file
 struct text exactly(struct text text);
 void release(struct text copy);
 
-/* ---- scratch ------------------------------------------------------------------------------------
- */
+/* ---- scratch -------------------------------------------------------------------------------- */
 
 /* Setup and teardown of a test. The teardown also gives standard error back. */
 int scratch_setup(void **state);
@@ -68,16 +67,14 @@ const char *scratch_database(bool demo);
 /* Opens it; the test fails when that fails. */
 struct db *scratch_open(enum db_mode mode);
 
-/* ---- log ----------------------------------------------------------------------------------------
- */
+/* ---- log ------------------------------------------------------------------------------------ */
 
 /* From here on standard error is kept; log_captured() gives it back and returns what was written,
  * good until the next capture. */
 void log_capture(void);
 const char *log_captured(void);
 
-/* ---- wire ---------------------------------------------------------------------------------------
- */
+/* ---- wire ----------------------------------------------------------------------------------- */
 
 enum record_type {
     RECORD_BEGIN = 1,
@@ -110,8 +107,7 @@ void wire_stream(struct buffer *wire, int type, struct text content, size_t step
  * be kept. */
 void wire_request(struct buffer *wire, const char *const *pairs, struct text body);
 
-/* ---- peer ---------------------------------------------------------------------------------------
- */
+/* ---- peer ----------------------------------------------------------------------------------- */
 
 struct answer {
     struct text out;     /* the STDOUT stream, joined */
