@@ -48,7 +48,7 @@ void log_sentence(const char *format, ...) {
     write_line(line, length < SENTENCE_BYTES ? (size_t)length : SENTENCE_BYTES - 1);
 }
 
-_Noreturn void log_out_of_memory(void) {
+void log_out_of_memory(void) {
     log_event("A01", "out of memory");
     abort();
 }

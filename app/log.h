@@ -15,7 +15,7 @@ void log_identify(const char *who);
 __attribute__((format(printf, 2, 3))) void log_event(const char *code, const char *format, ...);
 
 /* Writes A01 and aborts: the supervisor starts a new worker. */
-_Noreturn void log_out_of_memory(void);
+__attribute__((noreturn)) void log_out_of_memory(void);
 
 /* Writes "larder: " and a sentence for somebody at a terminal: why a command ends. One line,
  * however long, whatever is in it. */

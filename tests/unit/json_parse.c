@@ -147,21 +147,42 @@ static void json_that_ends_early_at_any_byte_has_a_fault(void **state) {
     json_object_put(tree);
 }
 
+/* An array of objects of two members each, of about that many bytes. */
+static size_t append_objects(struct buffer *json, size_t bytes, const char *sku) {
+    size_t count = 0;
+    buffer_append(json, TEXT("["));
+    while (json->length < bytes) {
+        buffer_append(json, count++ == 0 ? TEXT("{\"sku\":\"") : TEXT(",{\"sku\":\""));
+        buffer_append(json, text_from(sku));
+        buffer_append(json, TEXT("\",\"price_cents\":100}"));
+    }
+    buffer_append(json, TEXT("]"));
+    return count;
+}
+
 static void a_megabyte_is_parsed(void **state) {
     (void)state;
     struct arena arena = {0};
     struct buffer json = {.arena = &arena};
-    buffer_append(&json, TEXT("["));
-    size_t count = 0;
-    while (json.length < 1000000) {
-        buffer_append(&json, count++ == 0 ? TEXT("") : TEXT(","));
-        buffer_append(&json, TEXT("{\"sku\":\"A-1\",\"price_cents\":100}"));
-    }
-    buffer_append(&json, TEXT("]"));
+    char sku[300];
+    memset(sku, 'A', sizeof sku);
+    sku[sizeof sku - 1] = '\0';
+    size_t count = append_objects(&json, 1000000, sku);
     struct json_object *tree = NULL;
     assert_null(json_parse(buffer_text(&json), &tree));
     assert_int_equal(json_object_array_length(tree), count);
     json_object_put(tree);
+    arena_destroy(&arena);
+}
+
+static void a_megabyte_of_small_values_is_refused_before_a_tree_is_built(void **state) {
+    (void)state;
+    struct arena arena = {0};
+    struct buffer json = {.arena = &arena};
+    struct json_object *tree = NULL;
+    append_objects(&json, 1000000, "A");
+    assert_string_equal(json_parse(buffer_text(&json), &tree), "has more than 20000 values");
+    assert_null(tree);
     arena_destroy(&arena);
 }
 
@@ -171,6 +192,7 @@ int main(void) {
         cmocka_unit_test(what_is_not_json_has_a_fault_and_no_tree),
         cmocka_unit_test(json_that_ends_early_at_any_byte_has_a_fault),
         cmocka_unit_test(a_megabyte_is_parsed),
+        cmocka_unit_test(a_megabyte_of_small_values_is_refused_before_a_tree_is_built),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
