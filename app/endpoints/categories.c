@@ -1,31 +1,20 @@
 #include "../body.h"
-#include "../conditional.h"
-#include "../json.h"
 #include "endpoints.h"
 #include "list.h"
+#include "row.h"
 
 #define CATEGORY "SELECT id AS \"id\", name AS \"name\" FROM categories "
 
 static const struct field fields[] = {{":name", FIELD_TEXT, 1, 100}};
 
-/* Answers with the category, or with 404 and false. */
-static bool show(const struct request *request, struct response *response, int status, int64_t id) {
-    struct db_statement *statement = db_statement(request->db, CATEGORY "WHERE id = :id");
-    db_bind_integer(statement, ":id", id);
-    if (!db_row(statement)) {
-        response_problem(response, 404, "there is no category with this id");
-        return false;
-    }
-    response_json(response, status);
-    json_row(&response->body, statement);
-    return true;
+static struct db_statement *by_id(struct db *db) {
+    return db_statement(db, CATEGORY "WHERE id = :id");
 }
 
+static const struct row_kind kind = {by_id, "category", "/categories/"};
+
 void category_read(const struct request *request, struct response *response) {
-    if (request_query(request, response, NULL, 0, NULL) &&
-        show(request, response, 200, request->id)) {
-        conditional_read(request, response);
-    }
+    row_read(&kind, request, response);
 }
 
 void category_list(const struct request *request, struct response *response) {
@@ -72,27 +61,18 @@ static struct db_statement *rename_one(const struct request *request) {
 
 void category_create(const struct request *request, struct response *response) {
     if (request_query(request, response, NULL, 0, NULL) && write_name(request, response, insert)) {
-        int64_t id = db_inserted_id(request->db);
-        show(request, response, 201, id);
-        response_etag(response);
-        response_location(response, request->prefix, "/categories/", id);
+        row_created(&kind, request, response, db_inserted_id(request->db));
     }
 }
 
-static bool may_change(const struct request *request, struct response *response) {
-    return request_query(request, response, NULL, 0, NULL) &&
-           show(request, response, 200, request->id) && conditional_change(request, response);
-}
-
 void category_replace(const struct request *request, struct response *response) {
-    if (may_change(request, response) && write_name(request, response, rename_one)) {
-        show(request, response, 200, request->id);
-        response_etag(response);
+    if (row_may_change(&kind, request, response) && write_name(request, response, rename_one)) {
+        row_changed(&kind, request, response);
     }
 }
 
 void category_delete(const struct request *request, struct response *response) {
-    if (!may_change(request, response)) {
+    if (!row_may_change(&kind, request, response)) {
         return;
     }
     struct db_statement *statement =

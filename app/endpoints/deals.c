@@ -1,8 +1,8 @@
 #include "../body.h"
 #include "../conditional.h"
-#include "../json.h"
 #include "endpoints.h"
 #include "idempotency.h"
+#include "row.h"
 
 /* The representation: the aliases are the JSON. */
 #define DEAL                                                                                       \
@@ -21,32 +21,14 @@ static const struct field fields[] = {
 
 /* ---- reading -------------------------------------------------------------------------------- */
 
-/* Appends the deal to the body. Returns false when there is none. */
-static bool append(const struct request *request, struct response *response, int64_t id) {
-    struct db_statement *statement = db_statement(request->db, DEAL);
-    db_bind_integer(statement, ":id", id);
-    if (!db_row(statement)) {
-        return false;
-    }
-    json_row(&response->body, statement);
-    return true;
+static struct db_statement *by_id(struct db *db) {
+    return db_statement(db, DEAL);
 }
 
-/* Answers with the deal, or with 404 and false. */
-static bool show(const struct request *request, struct response *response, int status, int64_t id) {
-    response_json(response, status);
-    if (!append(request, response, id)) {
-        response_problem(response, 404, "there is no deal with this id");
-        return false;
-    }
-    return true;
-}
+static const struct row_kind kind = {by_id, "deal", DEAL_PATH};
 
 void deal_read(const struct request *request, struct response *response) {
-    if (request_query(request, response, NULL, 0, NULL) &&
-        show(request, response, 200, request->id)) {
-        conditional_read(request, response);
-    }
+    row_read(&kind, request, response);
 }
 
 /* From the counts that triggers keep (schema.sql). */
@@ -79,7 +61,7 @@ static void append_page(const struct request *request, struct response *response
     }
     for (bool first = true; db_row(statement); first = false) {
         buffer_append(&response->body, first ? TEXT("") : TEXT(","));
-        append(request, response, db_integer(statement, 0));
+        row_append(&kind, request, response, db_integer(statement, 0));
     }
 }
 
@@ -128,9 +110,7 @@ static void insert(const struct request *request, struct response *response,
     db_bind_text(statement, ":now", request->now);
     db_run(statement);
     int64_t id = db_inserted_id(request->db);
-    show(request, response, 201, id);
-    response_etag(response);
-    response_location(response, request->prefix, DEAL_PATH, id);
+    row_created(&kind, request, response, id);
     idempotency_keep(request, response, id);
 }
 
@@ -157,7 +137,7 @@ static bool is_owner(const struct request *request) {
 
 void deal_delete(const struct request *request, struct response *response) {
     if (!request_query(request, response, NULL, 0, NULL) ||
-        !show(request, response, 200, request->id)) {
+        !row_show(&kind, request, response, 200, request->id)) {
         return;
     }
     if (!is_owner(request)) {

@@ -1,8 +1,7 @@
 #include "../body.h"
-#include "../conditional.h"
-#include "../json.h"
 #include "endpoints.h"
 #include "list.h"
+#include "row.h"
 #include "search.h"
 
 /* The representation: the aliases are the JSON. */
@@ -39,32 +38,14 @@ enum { FIELD_COUNT = sizeof fields / sizeof *fields };
 
 /* ---- reading -------------------------------------------------------------------------------- */
 
-/* Appends the product to the body. Returns false when there is none. */
-static bool append(const struct request *request, struct response *response, int64_t id) {
-    struct db_statement *statement = db_statement(request->db, PRODUCT "WHERE p.id = :id");
-    db_bind_integer(statement, ":id", id);
-    if (!db_row(statement)) {
-        return false;
-    }
-    json_row(&response->body, statement);
-    return true;
+static struct db_statement *by_id(struct db *db) {
+    return db_statement(db, PRODUCT "WHERE p.id = :id");
 }
 
-/* Answers with the product, or with 404 and false. */
-static bool show(const struct request *request, struct response *response, int status, int64_t id) {
-    response_json(response, status);
-    if (!append(request, response, id)) {
-        response_problem(response, 404, "there is no product with this id");
-        return false;
-    }
-    return true;
-}
+static const struct row_kind kind = {by_id, "product", "/products/"};
 
 void product_read(const struct request *request, struct response *response) {
-    if (request_query(request, response, NULL, 0, NULL) &&
-        show(request, response, 200, request->id)) {
-        conditional_read(request, response);
-    }
+    row_read(&kind, request, response);
 }
 
 void product_list(const struct request *request, struct response *response) {
@@ -141,7 +122,7 @@ static void create_all(struct body *body, struct response *response) {
                 status = 409;
             } else if (body->error_count == 0) {
                 buffer_append(&response->body, i == 0 ? TEXT("") : TEXT(","));
-                append(body->request, response, id);
+                row_append(&kind, body->request, response, id);
             }
         }
     }
@@ -162,9 +143,7 @@ static void create_one(struct body *body, struct response *response) {
         response_problem(response, 409, SKU_TAKEN);
         return;
     }
-    show(request, response, 201, id);
-    response_etag(response);
-    response_location(response, request->prefix, "/products/", id);
+    row_created(&kind, request, response, id);
 }
 
 void product_create(const struct request *request, struct response *response) {
@@ -182,16 +161,10 @@ void product_create(const struct request *request, struct response *response) {
 
 /* ---- changing ------------------------------------------------------------------------------- */
 
-/* True when the product exists and is in the state the client asks for. */
-static bool may_change(const struct request *request, struct response *response) {
-    return request_query(request, response, NULL, 0, NULL) &&
-           show(request, response, 200, request->id) && conditional_change(request, response);
-}
-
 static void update(const struct request *request, struct response *response, enum body_media media,
                    enum body_mode mode) {
     struct body body;
-    if (!may_change(request, response) || !body_open(&body, request, response, media)) {
+    if (!row_may_change(&kind, request, response) || !body_open(&body, request, response, media)) {
         return;
     }
     if (!body_read(&body, BODY_ROOT, fields, FIELD_COUNT, mode)) {
@@ -213,8 +186,7 @@ static void update(const struct request *request, struct response *response, enu
             return;
         }
     }
-    show(request, response, 200, request->id);
-    response_etag(response);
+    row_changed(&kind, request, response);
 }
 
 void product_replace(const struct request *request, struct response *response) {
@@ -226,7 +198,7 @@ void product_patch(const struct request *request, struct response *response) {
 }
 
 void product_delete(const struct request *request, struct response *response) {
-    if (may_change(request, response)) {
+    if (row_may_change(&kind, request, response)) {
         struct db_statement *statement =
             db_statement(request->db, "DELETE FROM products WHERE id = :id");
         db_bind_integer(statement, ":id", request->id);
