@@ -68,9 +68,9 @@ void checkpoint_idle(struct checkpointer *checkpointer, int64_t now) {
 }
 
 void checkpoint_after_batch(struct checkpointer *checkpointer, int64_t now) {
-    if (db_wal_pages(checkpointer->db) >= checkpointer->limit_pages &&
-        now >= checkpointer->not_before) {
-        run(checkpointer, now);
+    if (db_wal_pages(checkpointer->db) >= checkpointer->limit_pages) {
+        run(checkpointer,
+            now); /* no pause here: space that has come free is the checkpoint's first */
     }
 }
 

@@ -1,8 +1,8 @@
 /* checkpoint: when the writer moves the WAL's pages into the database file.
  *
  * Never inside a commit: when the writer is idle, or between two batches once the WAL is large.
- * After a failure it waits longer and longer before the next try. Times are milliseconds of the
- * monotonic clock. Only the functions that checkpoint block, on the disk. */
+ * While it fails, an idle writer waits longer and longer before the next try. Times are
+ * milliseconds of the monotonic clock. Only the functions that checkpoint block, on the disk. */
 #ifndef LARDER_CHECKPOINT_H
 #define LARDER_CHECKPOINT_H
 
