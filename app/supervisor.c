@@ -18,6 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "clock.h"
 #include "jwt.h"
 #include "log.h"
 #include "worker.h"
@@ -53,12 +54,6 @@ struct supervisor {
     struct child children[SCOREBOARD_SLOTS];
     int count;
 };
-
-static int64_t now_ms(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
 
 #define refuse(...) (log_sentence(__VA_ARGS__), false)
 
@@ -238,14 +233,14 @@ static _Noreturn void run_child(struct supervisor *supervisor, int i, pid_t pare
 static void spawn(struct supervisor *supervisor, int i) {
     struct child *child = &supervisor->children[i];
     pid_t parent = getpid();
-    child->started_ms = now_ms();
+    child->started_ms = clock_ms();
     pid_t pid = fork();
     if (pid == 0) {
         run_child(supervisor, i, parent);
     }
     if (pid < 0) {
         log_event("S01", "cannot start %s: %s", child->name, strerror(errno));
-        child->restart_at_ms = now_ms() + BACKOFF_LAST_MS;
+        child->restart_at_ms = clock_ms() + BACKOFF_LAST_MS;
         return;
     }
     child->pid = pid;
@@ -262,10 +257,10 @@ static void bury(struct supervisor *supervisor, pid_t pid, int status) {
         if (atomic_load(&supervisor->scoreboard->stopping)) {
             return;
         }
-        if (now_ms() - child->started_ms >= HEALTHY_MS) {
+        if (clock_ms() - child->started_ms >= HEALTHY_MS) {
             child->backoff_ms = 0;
         }
-        child->restart_at_ms = now_ms() + child->backoff_ms;
+        child->restart_at_ms = clock_ms() + child->backoff_ms;
         if (WIFSIGNALED(status)) {
             log_event("S02", "%s was killed by signal %d and starts again in %d ms", child->name,
                       WTERMSIG(status), child->backoff_ms);
@@ -308,11 +303,11 @@ static int64_t start_due(struct supervisor *supervisor) {
     int64_t wait_ms = -1;
     for (int i = 0; i < supervisor->count; i++) {
         struct child *child = &supervisor->children[i];
-        if (child->pid == 0 && child->restart_at_ms <= now_ms()) {
+        if (child->pid == 0 && child->restart_at_ms <= clock_ms()) {
             spawn(supervisor, i);
         }
         if (child->pid == 0) {
-            int64_t left = child->restart_at_ms - now_ms();
+            int64_t left = child->restart_at_ms - clock_ms();
             left = left < 1 ? 1 : left;
             wait_ms = wait_ms < 0 || left < wait_ms ? left : wait_ms;
         }
@@ -337,14 +332,14 @@ static void drain(struct supervisor *supervisor, const sigset_t *signals) {
         shutdown(supervisor->sockets[i], SHUT_RDWR); /* new connections are refused from here on */
     }
     signal_children(supervisor, SIGTERM);
-    int64_t deadline = now_ms() + DRAIN_MS;
+    int64_t deadline = clock_ms() + DRAIN_MS;
     while (reap(supervisor)) {
-        int64_t left = deadline - now_ms();
+        int64_t left = deadline - clock_ms();
         if (left <= 0) {
             log_event("S04", "a worker did not end within %d s and is killed", DRAIN_MS / 1000);
             signal_children(supervisor, SIGKILL);
             left = DRAIN_MS;
-            deadline = now_ms() + DRAIN_MS;
+            deadline = clock_ms() + DRAIN_MS;
         }
         wait_signal(signals, left);
     }

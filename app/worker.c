@@ -13,28 +13,20 @@
 #include <unistd.h>
 
 #include "checkpoint.h"
+#include "clients.h"
+#include "clock.h"
 #include "cors.h"
 #include "endpoints/bearer.h"
 #include "log.h"
 #include "utc.h"
-#include "waiting.h"
 
 enum {
     BATCH = 128, /* requests a wake-up at the most: bounds memory and the wait of the first */
     ACCEPTS_WRITER = 64,
-    ACCEPT_PAUSE_MS = 100,              /* when there are no descriptors left */
     BATCH_BODY_BYTES = 4 * 1024 * 1024, /* with more than that the batch is closed */
 };
 
 #define STOPPING "the service is stopping; try again"
-
-/* A connection that the web server keeps open, in the list of all. */
-struct client {
-    struct waiter waiter; /* first: a waiter is its client */
-    struct fastcgi_connection *connection;
-    bool head; /* the request that waits is a HEAD */
-    struct client *previous, *next;
-};
 
 /* A request and its answer, from the wake-up to the commit. */
 struct exchange {
@@ -47,13 +39,10 @@ struct exchange {
 struct worker {
     const struct worker_job *job;
     struct db *db;
-    int epoll;
+    struct clients clients;
     struct checkpointer checkpointer;
-    int64_t accept_again_ms; /* no connections are accepted until then; 0: they are */
-    int signals;             /* readable when SIGTERM has come */
+    int signals; /* readable when SIGTERM has come */
     bool stopping;
-    struct client *clients;
-    struct waiting_room waiting;
     uint64_t random;
     struct arena arena;
     struct exchange batch[BATCH];
@@ -63,123 +52,14 @@ struct worker {
     char now[UTC_BYTES];
 };
 
-/* Of the monotonic clock. */
-static int64_t now_ms(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
-/* ---- connections ---------------------------------------------------------------------------- */
-
-static bool watch(struct worker *worker, int descriptor, void *subject, uint32_t events) {
-    struct epoll_event event = {.events = events, .data.ptr = subject};
-    return epoll_ctl(worker->epoll, EPOLL_CTL_ADD, descriptor, &event) == 0;
-}
-
-static bool watch_client(struct worker *worker, int descriptor) {
-    struct client *client = malloc(sizeof *client);
-    if (client == NULL) {
-        log_out_of_memory();
-    }
-    *client = (struct client){.connection = fastcgi_open(descriptor), .next = worker->clients};
-    if (client->next != NULL) {
-        client->next->previous = client;
-    }
-    worker->clients = client;
-    return watch(worker, descriptor, client, EPOLLIN);
-}
-
-static void drop_client(struct worker *worker, struct client *client) {
-    if (client->next != NULL) {
-        client->next->previous = client->previous;
-    }
-    *(client->previous != NULL ? &client->previous->next : &worker->clients) = client->next;
-    waiting_remove(&worker->waiting, &client->waiter);
-    fastcgi_close(client->connection);
-    free(client);
-}
-
-static void unwatch(struct worker *worker, int listener) {
-    epoll_ctl(worker->epoll, EPOLL_CTL_DEL, listener, NULL);
-}
-
-/* Takes one connection of those that wait. Returns false when there is none. */
-static bool accept_client(struct worker *worker, int listener) {
-    int descriptor = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
-    if (descriptor >= 0) {
-        if (!watch_client(worker, descriptor)) {
-            log_event("W02", "cannot watch a connection: %s", strerror(errno));
-            drop_client(worker, worker->clients);
-        }
-    } else if (errno == EAGAIN && worker->stopping) { /* it is shut down and its queue is empty */
-        unwatch(worker, listener);
-    } else if (errno != EAGAIN && errno != EINTR && errno != ECONNABORTED) {
-        log_event("W01", "cannot accept a connection, and waits a little: %s", strerror(errno));
-        for (int i = 0; i < WORKER_LISTENERS; i++) {
-            if (worker->job->listeners[i] >= 0) {
-                unwatch(worker, worker->job->listeners[i]);
-            }
-        }
-        worker->accept_again_ms = now_ms() + ACCEPT_PAUSE_MS;
-    }
-    return descriptor >= 0;
-}
-
-static bool watch_listeners(struct worker *worker) {
-    for (int i = 0; i < WORKER_LISTENERS; i++) {
-        const int *listener = &worker->job->listeners[i];
-        /* exclusive: of several workers, one is woken for a new connection */
-        if (*listener >= 0 &&
-            !watch(worker, *listener, (void *)listener, EPOLLIN | EPOLLEXCLUSIVE)) {
-            return false;
-        }
-    }
-    return true;
-}
-
-/* Ends the pause when its time has come. Returns how long it lasts still, -1 when there is none. */
-static int64_t accept_again(struct worker *worker) {
-    if (worker->accept_again_ms == 0) {
-        return -1;
-    }
-    int64_t left = worker->accept_again_ms - now_ms();
-    if (left > 0) {
-        return left;
-    }
-    worker->accept_again_ms = 0;
-    watch_listeners(worker);
-    return -1;
-}
-
-/* A reader takes one: the next wake-up, here or in another reader, takes the next. The one writer
- * takes all, so that they share one batch and, while another process holds the lock, one wait. */
-static void accept_clients(struct worker *worker, int listener) {
-    int most = (worker->job->lanes & LANE_WRITE) != 0 ? ACCEPTS_WRITER : 1;
-    while (most-- > 0 && accept_client(worker, listener)) {
-    }
-}
-
-static bool is_listener(const struct worker *worker, const void *subject, int *listener) {
-    for (int i = 0; i < WORKER_LISTENERS; i++) {
-        if (subject == &worker->job->listeners[i]) {
-            *listener = worker->job->listeners[i];
-            return true;
-        }
-    }
-    return false;
-}
-
-/* When all stop, the queue is answered to its end. When only this worker does, it takes no more:
- * the queue is its successor's. */
+/* When all stop, the queues are answered to their end. When only this worker does, it takes no
+ * more: the queues are its successor's. */
 static void begin_to_stop(struct worker *worker) {
     worker->stopping = true;
-    unwatch(worker, worker->signals);
-    for (int i = 0; i < WORKER_LISTENERS; i++) {
-        int listener = worker->job->listeners[i];
-        if (listener >= 0 && !atomic_load(&worker->job->scoreboard->stopping)) {
-            unwatch(worker, listener);
-        }
+    epoll_ctl(worker->clients.epoll, EPOLL_CTL_DEL, worker->signals, NULL);
+    worker->clients.draining = atomic_load(&worker->job->scoreboard->stopping);
+    if (!worker->clients.draining) {
+        clients_stop_listening(&worker->clients);
     }
 }
 
@@ -309,18 +189,18 @@ static void collect(struct worker *worker, const struct epoll_event *events, int
     worker->failure = DB_FINE;
     tell_time(worker);
     for (int i = 0; i < ready && body_bytes < BATCH_BODY_BYTES; i++) {
-        int listener = -1;
         if (events[i].data.ptr == &worker->signals) {
             begin_to_stop(worker);
             continue;
         }
-        if (is_listener(worker, events[i].data.ptr, &listener)) {
-            accept_clients(worker, listener);
+        int listener = clients_listener(&worker->clients, events[i].data.ptr);
+        if (listener >= 0) {
+            clients_accept(&worker->clients, listener);
             continue;
         }
         struct client *client = events[i].data.ptr;
         if (client->waiter.place != 0) { /* its peer has hung up */
-            drop_client(worker, client);
+            clients_drop(&worker->clients, client);
             continue;
         }
         struct exchange *exchange = &worker->batch[worker->count];
@@ -341,7 +221,7 @@ static void collect(struct worker *worker, const struct epoll_event *events, int
             body_bytes += exchange->request.body.length;
             worker->count++;
         } else {
-            drop_client(worker, exchange->client);
+            clients_drop(&worker->clients, exchange->client);
         }
     }
 }
@@ -359,35 +239,7 @@ static void commit(struct worker *worker) {
     }
 }
 
-static void park(struct worker *worker, struct exchange *exchange) {
-    const struct response *response = &exchange->response;
-    /* one more, because the clock's milliseconds are cut, not rounded */
-    waiting_add(&worker->waiting, &exchange->client->waiter, now_ms() + response->delay_ms + 1,
-                response_text(response, exchange->request.method == METHOD_HEAD));
-    exchange->client->head = exchange->request.method == METHOD_HEAD;
-    fastcgi_park(exchange->client->connection);
-}
-
-/* Sends the answers whose time has come. Returns how long until the next one, -1 when nobody waits.
- */
-static int64_t answer_waiting(struct worker *worker) {
-    struct waiter *waiter = NULL;
-    while ((waiter = waiting_first(&worker->waiting)) != NULL) {
-        int64_t left = waiter->due_ms - now_ms();
-        if (left > 0) {
-            return left;
-        }
-        struct client *client = (struct client *)waiter;
-        bool open = fastcgi_send_parked(client->connection, waiter->answer);
-        waiting_remove(&worker->waiting, waiter);
-        if (!open) {
-            drop_client(worker, client);
-        }
-    }
-    return -1;
-}
-
-/* The service ends: nobody waits on. */
+/* The worker ends: nobody waits on. */
 static void refuse_waiting(struct worker *worker) {
     const char *origin = worker->job->settings->cors_origin;
     struct request request = {.origin = origin == NULL ? TEXT("") : text_from(origin)};
@@ -395,28 +247,22 @@ static void refuse_waiting(struct worker *worker) {
     response_start(&response, &worker->arena);
     response_problem(&response, 503, STOPPING);
     cors_apply(origin, &request, &response); /* a browser compares the origin itself */
-    struct text answer = response_text(&response, false);
-    struct text head = response_text(&response, true);
-    struct waiter *waiter = NULL;
-    while ((waiter = waiting_first(&worker->waiting)) != NULL) {
-        struct client *client = (struct client *)waiter;
-        fastcgi_send_parked(client->connection, client->head ? head : answer);
-        drop_client(worker, client);
-    }
+    clients_refuse_waiting(&worker->clients, response_text(&response, false),
+                           response_text(&response, true));
 }
 
 static void send_answers(struct worker *worker) {
     for (int i = 0; i < worker->count; i++) {
         struct exchange *exchange = &worker->batch[i];
+        const struct response *response = &exchange->response;
+        bool head = exchange->request.method == METHOD_HEAD;
         finish(worker, exchange);
-        if (exchange->response.delay_ms > 0) {
-            park(worker, exchange);
-            continue;
-        }
-        bool open = response_send(&exchange->response, exchange->client->connection,
-                                  exchange->request.method == METHOD_HEAD);
-        if (!open || worker->stopping) {
-            drop_client(worker, exchange->client);
+        if (response->delay_ms > 0) {
+            clients_park(&worker->clients, exchange->client, response->delay_ms,
+                         response_text(response, head), head);
+        } else if (!response_send(response, exchange->client->connection, head) ||
+                   worker->stopping) {
+            clients_drop(&worker->clients, exchange->client);
         }
     }
 }
@@ -435,7 +281,7 @@ static void serve_batch(struct worker *worker, const struct epoll_event *events,
         scoreboard_add(&slot->requests, (uint64_t)worker->count);
         scoreboard_add(&slot->batches, 1);
     }
-    checkpoint_after_batch(&worker->checkpointer, now_ms());
+    checkpoint_after_batch(&worker->checkpointer, clock_ms());
 }
 
 /* ---- the loop ------------------------------------------------------------------------------- */
@@ -448,22 +294,24 @@ static int64_t sooner(int64_t a, int64_t b) {
 static void loop(struct worker *worker) {
     struct epoll_event events[BATCH];
     for (;;) {
-        int64_t timeout = answer_waiting(worker);
-        timeout = sooner(timeout, checkpoint_timeout(&worker->checkpointer, now_ms()));
-        timeout = sooner(timeout, accept_again(worker));
+        int64_t timeout = clients_answer_due(&worker->clients);
+        timeout = sooner(timeout, checkpoint_timeout(&worker->checkpointer, clock_ms()));
+        timeout = sooner(timeout, clients_accept_again(&worker->clients));
         if (worker->stopping) {
-            refuse_waiting(worker);
+            if (clients_wait(&worker->clients)) {
+                refuse_waiting(worker);
+            }
             timeout = 0; /* draining: only what is there already */
         }
         /* logins share nothing that a batch would save, and each takes its time */
         int most = worker->job->lanes == LANE_LOGIN ? 1 : BATCH;
-        int ready = epoll_wait(worker->epoll, events, most, (int)timeout);
+        int ready = epoll_wait(worker->clients.epoll, events, most, (int)timeout);
         if (ready > 0) {
             serve_batch(worker, events, ready);
         } else if (ready == 0 && worker->stopping) {
             return;
         } else if (ready == 0) {
-            checkpoint_idle(&worker->checkpointer, now_ms());
+            checkpoint_idle(&worker->checkpointer, clock_ms());
         } else if (ready < 0 && errno != EINTR) {
             log_event("W06", "waiting for requests failed: %s", strerror(errno));
             refuse_waiting(worker);
@@ -491,17 +339,24 @@ static bool start(struct worker *worker) {
         setrlimit(RLIMIT_NOFILE, &descriptors);
     }
     checkpoint_setup(&worker->checkpointer, worker->db, job->settings->db);
-    worker->random = (uint64_t)now_ms() << 20 | (uint64_t)getpid() | 1;
+    worker->random = (uint64_t)clock_ms() << 20 | (uint64_t)getpid() | 1;
     sigset_t signals;
     sigemptyset(&signals);
     sigaddset(&signals, SIGTERM);
     worker->signals = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
-    worker->epoll = epoll_create1(EPOLL_CLOEXEC);
-    if (!watch(worker, worker->signals, &worker->signals, EPOLLIN)) {
+    /* A reader takes one connection at a wake-up: the next wake-up, here or in another reader,
+     * takes the next. The one writer takes all, so that they share one batch and, while another
+     * process holds the lock, one wait. */
+    worker->clients = (struct clients){
+        .epoll = epoll_create1(EPOLL_CLOEXEC),
+        .listeners = job->listeners,
+        .accepts = (job->lanes & LANE_WRITE) != 0 ? ACCEPTS_WRITER : 1,
+    };
+    if (!clients_watch(&worker->clients, worker->signals, &worker->signals)) {
         log_event("W09", "cannot wait for signals: %s", strerror(errno));
         return false;
     }
-    if (!watch_listeners(worker)) {
+    if (!clients_listen(&worker->clients)) {
         log_event("W11", "cannot watch the sockets: %s", strerror(errno));
         return false;
     }
@@ -529,15 +384,10 @@ int worker_run(const struct worker_job *job) {
                   (unsigned long long)requests, (unsigned long long)batches,
                   batches == 0 ? 0.0 : (double)requests / (double)batches);
     }
-    for (struct client *client = worker->clients, *next; client != NULL; client = next) {
-        next = client->next;
-        fastcgi_close(client->connection);
-        free(client);
-    }
+    clients_drop_all(&worker->clients);
     db_close(worker->db);
-    waiting_destroy(&worker->waiting);
     close(worker->signals);
-    close(worker->epoll);
+    close(worker->clients.epoll);
     arena_destroy(&worker->arena);
     free(worker);
     return status;

@@ -6,19 +6,18 @@
 #ifndef LARDER_WORKER_H
 #define LARDER_WORKER_H
 
+#include "clients.h"
 #include "routes.h"
 #include "scoreboard.h"
 #include "settings.h"
-
-enum { WORKER_LISTENERS = 3 };
 
 struct worker_job {
     const struct settings *settings;
     const struct jwt_rules *tokens; /* NULL: no secret file is configured */
     struct scoreboard *scoreboard;
-    int slot;                        /* of the scoreboard; 0 is the writer */
-    unsigned lanes;                  /* enum lane, added up */
-    int listeners[WORKER_LISTENERS]; /* listening sockets, -1 where unused; not blocking */
+    int slot;                         /* of the scoreboard; 0 is the writer */
+    unsigned lanes;                   /* enum lane, added up */
+    int listeners[CLIENTS_LISTENERS]; /* listening sockets, -1 where unused; not blocking */
 };
 
 /* Runs until SIGTERM, which must be blocked when this is called, has been drained: what has been
