@@ -31,7 +31,9 @@ esac
 [ "${#run_dir}" -le 96 ] || fail "the run directory's path must have 96 bytes at most: a socket's has 107."
 case $listen in
     *[!][0-9A-Za-z.:_-]*) fail "the address may hold letters, digits and . : _ - [ ] alone." ;;
-    '' | *[!0-9]) fail "the address must end in a port, such as 127.0.0.1:8080." ;;
+esac
+case ${listen##*:} in
+    '' | *[!0-9]*) fail "the address must end in a port, such as 127.0.0.1:8080." ;;
 esac
 case $prefix in
     '') ;;
