@@ -95,6 +95,31 @@ def collect(waiters, ms):
     return late
 
 
+@test("3,000 clients of the web server wait at once when it may hold so many connections")
+def _():
+    clients, ms = 3000, 5000
+    allow_descriptors(clients + 200)
+    os.environ["CONNECTIONS"] = "8192"  # for nginx/render.sh
+    try:
+        with Service("--probes", "on", readers=1) as service, selectors.DefaultSelector() as selector:
+            host, port = service.url.split("//")[1].split(":")
+            for _ in range(clients):
+                client = socket.create_connection((host, int(port)), timeout=30)
+                client.sendall(b"GET /wait?ms=%d HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n" % ms)
+                selector.register(client, selectors.EVENT_READ)
+            expect_equal(service.client().get("/products/1").status, 200, "status of a product meanwhile")
+            while selector.get_map():
+                ready = selector.select(30)
+                expect(ready, "%d were not answered" % len(selector.get_map()))
+                for key, _ in ready:
+                    answer = key.fileobj.recv(4096)
+                    expect(answer.startswith(b"HTTP/1.1 200") and b'{"waited_ms":5000}' in answer, "the answer is %r" % answer[:200])
+                    selector.unregister(key.fileobj)
+                    key.fileobj.close()
+    finally:
+        del os.environ["CONNECTIONS"]
+
+
 @test("a client that hangs up frees its place at once")
 def _():
     with Service("--probes", "on", readers=1) as service:
