@@ -1,0 +1,71 @@
+#include "checkpoint.h"
+#include <stdio.h>
+
+#include "support.h"
+
+static void write_category(struct db *db, int number) {
+    char name[16];
+    snprintf(name, sizeof name, "n%d", number);
+    assert_true(db_begin(db));
+    struct db_statement *statement =
+        db_statement(db, "INSERT INTO categories (name) VALUES (:name)");
+    db_bind_text(statement, ":name", text_from(name));
+    assert_int_equal(db_run(statement), DB_DONE);
+    assert_true(db_commit(db));
+    db_reset_statements(db);
+}
+
+static void an_empty_wal_asks_for_nothing(void **state) {
+    (void)state;
+    struct checkpointer checkpointer;
+    scratch_database(false);
+    struct db *db = scratch_open(DB_WRITE);
+    checkpoint_setup(&checkpointer, db, scratch_path("db"));
+    assert_int_equal(checkpoint_timeout(&checkpointer, 1000), -1);
+    checkpoint_idle(&checkpointer, 1000);
+    db_close(db);
+}
+
+static void a_writer_that_is_idle_empties_the_wal(void **state) {
+    (void)state;
+    struct checkpointer checkpointer;
+    scratch_database(false);
+    struct db *db = scratch_open(DB_WRITE);
+    checkpoint_setup(&checkpointer, db, scratch_path("db"));
+    write_category(db, 1);
+    assert_true(db_wal_pages(db) > 0);
+    assert_in_range(checkpoint_timeout(&checkpointer, 1000), 1, 1000);
+    checkpoint_idle(&checkpointer, 1000);
+    assert_int_equal(db_wal_pages(db), 0);
+    assert_int_equal(checkpoint_timeout(&checkpointer, 1000), -1);
+    db_close(db);
+}
+
+static void a_batch_empties_the_wal_only_when_it_is_large(void **state) {
+    (void)state;
+    struct checkpointer checkpointer;
+    scratch_database(false);
+    struct db *db = scratch_open(DB_WRITE);
+    checkpoint_setup(&checkpointer, db, scratch_path("db"));
+    write_category(db, 1);
+    checkpoint_after_batch(&checkpointer, 1000);
+    int pages = db_wal_pages(db);
+    assert_true(pages > 0);
+    checkpointer.limit_pages = pages;
+    checkpoint_after_batch(&checkpointer, 1000);
+    assert_int_equal(db_wal_pages(db), 0);
+    assert_true(checkpointer.limit_pages > pages); /* set anew, from the disk's free space */
+    db_close(db);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(an_empty_wal_asks_for_nothing, scratch_setup,
+                                        scratch_teardown),
+        cmocka_unit_test_setup_teardown(a_writer_that_is_idle_empties_the_wal, scratch_setup,
+                                        scratch_teardown),
+        cmocka_unit_test_setup_teardown(a_batch_empties_the_wal_only_when_it_is_large,
+                                        scratch_setup, scratch_teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
