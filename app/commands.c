@@ -13,22 +13,17 @@
 
 enum { PASSWORD_MINIMUM = 8, PASSWORD_MAXIMUM = 200, LINE_BYTES = 4 * PASSWORD_MAXIMUM + 2 };
 
-static int fail(const char *sentence) {
-    log_sentence("%s", sentence);
-    return 1;
-}
-
 int command_token(const struct settings *settings) {
     char error[SECRETS_ERROR_BYTES];
     struct jwt_rules rules;
     if (settings->user == 0) {
-        return fail("whose token? Give --user ID");
+        return log_sentence("whose token? Give --user ID");
     }
     if (settings->secret_file == NULL) {
-        return fail("a token needs the service's secret: give --secret-file PATH");
+        return log_sentence("a token needs the service's secret: give --secret-file PATH");
     }
     if (!jwt_rules_read(&rules, settings, error)) {
-        return fail(error);
+        return log_sentence("%s", error);
     }
     struct arena arena = {0};
     struct buffer token = {.arena = &arena};
@@ -88,9 +83,10 @@ static const char *read_password(char hash[static PASSWORD_HASH_BYTES]) {
 /* ---- users ---------------------------------------------------------------------------------- */
 
 static int fail_by_database(struct db *db) {
-    return fail(db_failure(db) == DB_BUSY   ? "the database is busy; try again"
-                : db_failure(db) == DB_FULL ? "the disk is full; nothing was changed"
-                                            : "the database failed; nothing was changed");
+    return log_sentence("%s", db_failure(db) == DB_BUSY ? "the database is busy; try again"
+                              : db_failure(db) == DB_FULL
+                                  ? "the disk is full; nothing was changed"
+                                  : "the database failed; nothing was changed");
 }
 
 /* Opens the database for one change. NULL after the sentence on standard error. */
@@ -98,7 +94,7 @@ static struct db *open_database(const struct settings *settings) {
     char error[DB_ERROR_BYTES];
     struct db *db = db_open(settings->db, DB_GUEST, DB_SYNC_FULL, error);
     if (db == NULL) {
-        fail(error);
+        log_sentence("%s", error);
     }
     return db;
 }
@@ -110,9 +106,9 @@ static int change_user(struct db *db, const struct settings *settings,
     db_bind_text(statement, ":email", text_from(settings->email));
     enum db_result result = db_begin(db) ? db_run(statement) : DB_FAILED;
     if (result == DB_UNIQUE) {
-        status = fail("there is a user with this email already; nothing was changed");
+        status = log_sentence("there is a user with this email already; nothing was changed");
     } else if (result == DB_DONE && db_changes(db) == 0) {
-        status = fail("there is no user with this email");
+        status = log_sentence("there is no user with this email");
     } else if (result != DB_DONE || !db_commit(db)) {
         status = fail_by_database(db);
     } else {
@@ -135,7 +131,7 @@ static int change_with_password(const struct settings *settings,
     int status = 1;
     const char *fault = read_password(hash);
     if (fault != NULL) {
-        fail(fault);
+        log_sentence("%s", fault);
     } else {
         struct db_statement *statement = prepare(db);
         db_bind_text(statement, ":hash", text_from(hash));
@@ -158,7 +154,7 @@ static struct db_statement *change_password(struct db *db) {
 }
 
 static int need_email(const struct settings *settings) {
-    return settings->email == NULL ? fail("which user? Give --email ADDRESS") : 0;
+    return settings->email == NULL ? log_sentence("which user? Give --email ADDRESS") : 0;
 }
 
 int command_user_add(const struct settings *settings) {
@@ -166,7 +162,7 @@ int command_user_add(const struct settings *settings) {
         return 1;
     }
     if (settings->name == NULL) {
-        return fail("what is the user called? Give --name NAME");
+        return log_sentence("what is the user called? Give --name NAME");
     }
     return change_with_password(settings, insert_user, "added");
 }

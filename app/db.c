@@ -83,18 +83,25 @@ void db_clear_failure(struct db *db) {
 
 /* ---- statements ----------------------------------------------------------------------------- */
 
-static struct db_statement *prepare(struct db *db, const char *sql, size_t length) {
+static void prepare(struct db_statement *statement, size_t length) {
+    struct db *db = statement->db;
+    int code = sqlite3_prepare_v3(db->handle, statement->sql, (int)length,
+                                  SQLITE_PREPARE_PERSISTENT, &statement->prepared, NULL);
+    if (code != SQLITE_OK) {
+        fail(db, code, statement->sql);
+    }
+}
+
+static struct db_statement *add_statement(struct db *db, size_t slot, const char *sql) {
+    assert(db->statements < SLOTS / 2);
     struct db_statement *statement = calloc(1, sizeof *statement);
     if (statement == NULL) {
         log_out_of_memory();
     }
     statement->db = db;
     statement->sql = sql;
-    int code = sqlite3_prepare_v3(db->handle, sql, (int)length, SQLITE_PREPARE_PERSISTENT,
-                                  &statement->prepared, NULL);
-    if (code != SQLITE_OK) {
-        fail(db, code, sql);
-    }
+    db->slots[slot] = statement;
+    db->statements++;
     return statement;
 }
 
@@ -118,16 +125,10 @@ struct db_statement *db_statement_cached(struct db *db, const char *sql, size_t 
         statement = db->slots[slot];
     }
     if (statement == NULL) {
-        assert(db->statements < SLOTS / 2);
-        statement = prepare(db, sql, length);
-        db->slots[slot] = statement;
-        db->statements++;
-    } else if (statement->prepared == NULL) { /* a time of trouble may be over */
-        int code = sqlite3_prepare_v3(db->handle, sql, (int)length, SQLITE_PREPARE_PERSISTENT,
-                                      &statement->prepared, NULL);
-        if (code != SQLITE_OK) {
-            fail(db, code, sql);
-        }
+        statement = add_statement(db, slot, sql);
+    }
+    if (statement->prepared == NULL) { /* new, or from a time of trouble that may be over */
+        prepare(statement, length);
     }
     if (!statement->used) {
         statement->used = true;

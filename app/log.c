@@ -38,7 +38,7 @@ void log_event(const char *code, const char *format, ...) {
     errno = saved_errno;
 }
 
-void log_sentence(const char *format, ...) {
+int log_sentence(const char *format, ...) {
     static char line[SENTENCE_BYTES];
     int length = snprintf(line, sizeof line, "larder: ");
     va_list arguments;
@@ -46,6 +46,7 @@ void log_sentence(const char *format, ...) {
     length += vsnprintf(line + length, sizeof line - (size_t)length, format, arguments);
     va_end(arguments);
     write_line(line, length < SENTENCE_BYTES ? (size_t)length : SENTENCE_BYTES - 1);
+    return 1;
 }
 
 void log_out_of_memory(void) {

@@ -18,7 +18,7 @@ __attribute__((format(printf, 2, 3))) void log_event(const char *code, const cha
 __attribute__((noreturn)) void log_out_of_memory(void);
 
 /* Writes "larder: " and a sentence for somebody at a terminal: why a command ends. One line,
- * however long, whatever is in it. */
-__attribute__((format(printf, 1, 2))) void log_sentence(const char *format, ...);
+ * however long, whatever is in it. Returns 1, the exit status of a command that ends so. */
+__attribute__((format(printf, 1, 2))) int log_sentence(const char *format, ...);
 
 #endif

@@ -15,11 +15,6 @@
 #error "LARDER_VERSION comes from the Makefile"
 #endif
 
-static int fail(const char *sentence) {
-    log_sentence("%s", sentence);
-    return 1;
-}
-
 static int serve(const struct settings *settings) {
     return supervisor_run(settings);
 }
@@ -27,7 +22,7 @@ static int serve(const struct settings *settings) {
 static int init(const struct settings *settings) {
     char error[DB_ERROR_BYTES];
     if (!db_create(settings->db, schema_sql, settings->demo ? schema_demo_sql : NULL, error)) {
-        return fail(error);
+        return log_sentence("%s", error);
     }
     printf("created %s%s\n", settings->db, settings->demo ? " with the demo data" : "");
     return 0;
@@ -58,7 +53,7 @@ static int check(const struct settings *settings) {
     char error[DB_ERROR_BYTES];
     struct db *db = db_open(settings->db, DB_READ, settings->sync, error);
     if (db == NULL) {
-        return fail(error);
+        return log_sentence("%s", error);
     }
     struct stat status = {0};
     stat(settings->db, &status);
@@ -139,7 +134,7 @@ int main(int argc, char **argv) {
     for (int i = 0; i < COMMANDS; i++) {
         if (strcmp(name, commands[i].name) == 0) {
             if (!settings_read(&settings, argc - 1, argv + 1, error, sizeof error)) {
-                fail(error);
+                log_sentence("%s", error);
                 return 2;
             }
             return commands[i].run(&settings);

@@ -138,7 +138,8 @@ void response_location(struct response *response, struct text prefix, const char
     buffer_append(out, TEXT("\r\n"));
 }
 
-struct text response_head(const struct response *response) {
+/* The headers of the answer and the empty line behind them, in the arena. */
+static struct text head_of(const struct response *response) {
     struct buffer head = {.arena = response->body.arena};
     buffer_append(&head, statuses[status_index(response->status)].line);
     if (response->content_type.length > 0) {
@@ -163,14 +164,14 @@ static struct text sent_body(const struct response *response, bool without_body)
 
 bool response_send(const struct response *response, struct fastcgi_connection *connection,
                    bool without_body) {
-    fastcgi_write(connection, response_head(response));
+    fastcgi_write(connection, head_of(response));
     fastcgi_write(connection, sent_body(response, without_body));
     return fastcgi_finish(connection);
 }
 
 struct text response_text(const struct response *response, bool without_body) {
     struct buffer whole = {.arena = response->body.arena};
-    buffer_append(&whole, response_head(response));
+    buffer_append(&whole, head_of(response));
     buffer_append(&whole, sent_body(response, without_body));
     return buffer_text(&whole);
 }

@@ -57,9 +57,6 @@ static inline bool response_is_success(const struct response *response) {
 /* The standard title of a status, such as "Not Found". */
 struct text response_title(int status);
 
-/* The headers of the answer and the empty line behind them, in the arena. */
-struct text response_head(const struct response *response);
-
 /* Writes the whole answer and ends the request; without_body for HEAD. Returns false when the
  * connection is closed (fastcgi_finish()). */
 bool response_send(const struct response *response, struct fastcgi_connection *connection,

@@ -91,8 +91,8 @@ static bool ensure_transaction(struct worker *worker) {
     return false;
 }
 
-/* An error such as a full disk can end the whole transaction: then every answer before it is void.
- */
+/* The transaction is gone, by a failed commit or an error such as a full disk: every answer drawn
+ * from it is void. */
 static void void_answers(struct worker *worker, enum db_failure failure) {
     for (int i = 0; i < worker->count; i++) {
         struct exchange *exchange = &worker->batch[i];

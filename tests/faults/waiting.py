@@ -30,6 +30,21 @@ def memory_kib(pid):
         return int(next(line for line in file if line.startswith("Pss:")).split()[1])
 
 
+def ask_to_wait(service, ms, closing=False):
+    """A client of the web server that waits; returns its socket."""
+    host, port = service.url.split("//")[1].split(":")
+    client = socket.create_connection((host, int(port)), timeout=30)
+    client.sendall(b"GET /wait?ms=%d HTTP/1.1\r\nHost: x\r\n%s\r\n" % (ms, b"Connection: close\r\n" if closing else b""))
+    return client
+
+
+def idle_reader(service):
+    """The reader, and how many descriptors it holds when nobody waits."""
+    reader = service.pids()["reader 1"]
+    service.client().get("/products/1")
+    return reader, descriptors(reader)
+
+
 def connected(waiter, path):
     """False while the queue of connections that nobody has accepted yet is full."""
     try:
@@ -102,11 +117,8 @@ def _():
     os.environ["CONNECTIONS"] = "8192"  # for nginx/render.sh
     try:
         with Service("--probes", "on", readers=1) as service, selectors.DefaultSelector() as selector:
-            host, port = service.url.split("//")[1].split(":")
             for _ in range(clients):
-                client = socket.create_connection((host, int(port)), timeout=30)
-                client.sendall(b"GET /wait?ms=%d HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n" % ms)
-                selector.register(client, selectors.EVENT_READ)
+                selector.register(ask_to_wait(service, ms, closing=True), selectors.EVENT_READ)
             expect_equal(service.client().get("/products/1").status, 200, "status of a product meanwhile")
             while selector.get_map():
                 ready = selector.select(30)
@@ -123,9 +135,7 @@ def _():
 @test("a client that hangs up frees its place at once")
 def _():
     with Service("--probes", "on", readers=1) as service:
-        reader = service.pids()["reader 1"]
-        service.client().get("/products/1")
-        before = descriptors(reader)
+        reader, before = idle_reader(service)
         waiters = begin_waiting(service.socket_path("read.sock"), 100, 30000)
         wait_until(lambda: descriptors(reader) == before + 100, 5, "100 wait")
         for waiter, _ in waiters:
@@ -136,12 +146,8 @@ def _():
 @test("a client of the web server that hangs up frees its place too")
 def _():
     with Service("--probes", "on", readers=1) as service:
-        reader = service.pids()["reader 1"]
-        service.client().get("/products/1")
-        before = descriptors(reader)
-        host, port = service.url.split("//")[1].split(":")
-        client = socket.create_connection((host, int(port)))
-        client.sendall(b"GET /wait?ms=30000 HTTP/1.1\r\nHost: x\r\n\r\n")
+        reader, before = idle_reader(service)
+        client = ask_to_wait(service, 30000)
         time.sleep(0.3)
         client.close()
         wait_until(lambda: descriptors(reader) <= before, 2, "the place is free")
@@ -159,10 +165,7 @@ def _():
 @test("those who wait when the service stops get 503 at once")
 def _():
     with Service("--probes", "on", readers=1) as service:
-        host, port = service.url.split("//")[1].split(":")
-        client = socket.create_connection((host, int(port)))
-        client.settimeout(10)
-        client.sendall(b"GET /wait?ms=30000 HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+        client = ask_to_wait(service, 30000, closing=True)
         time.sleep(0.3)
         service.supervisor.terminate()
         answer = b""

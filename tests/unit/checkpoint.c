@@ -3,7 +3,25 @@
 
 #include "support.h"
 
-static void write_category(struct db *db, int number) {
+static struct db *db;
+static struct checkpointer checkpointer;
+
+static int setup(void **state) {
+    if (scratch_setup(state) != 0) {
+        return -1;
+    }
+    scratch_database(false);
+    db = scratch_open(DB_WRITE);
+    checkpoint_setup(&checkpointer, db, scratch_path("db"));
+    return 0;
+}
+
+static int teardown(void **state) {
+    db_close(db);
+    return scratch_teardown(state);
+}
+
+static void write_category(int number) {
     char name[16];
     snprintf(name, sizeof name, "n%d", number);
     assert_true(db_begin(db));
@@ -17,37 +35,23 @@ static void write_category(struct db *db, int number) {
 
 static void an_empty_wal_asks_for_nothing(void **state) {
     (void)state;
-    struct checkpointer checkpointer;
-    scratch_database(false);
-    struct db *db = scratch_open(DB_WRITE);
-    checkpoint_setup(&checkpointer, db, scratch_path("db"));
     assert_int_equal(checkpoint_timeout(&checkpointer, 1000), -1);
     checkpoint_idle(&checkpointer, 1000);
-    db_close(db);
 }
 
 static void a_writer_that_is_idle_empties_the_wal(void **state) {
     (void)state;
-    struct checkpointer checkpointer;
-    scratch_database(false);
-    struct db *db = scratch_open(DB_WRITE);
-    checkpoint_setup(&checkpointer, db, scratch_path("db"));
-    write_category(db, 1);
+    write_category(1);
     assert_true(db_wal_pages(db) > 0);
     assert_in_range(checkpoint_timeout(&checkpointer, 1000), 1, 1000);
     checkpoint_idle(&checkpointer, 1000);
     assert_int_equal(db_wal_pages(db), 0);
     assert_int_equal(checkpoint_timeout(&checkpointer, 1000), -1);
-    db_close(db);
 }
 
 static void a_batch_empties_the_wal_only_when_it_is_large(void **state) {
     (void)state;
-    struct checkpointer checkpointer;
-    scratch_database(false);
-    struct db *db = scratch_open(DB_WRITE);
-    checkpoint_setup(&checkpointer, db, scratch_path("db"));
-    write_category(db, 1);
+    write_category(1);
     checkpoint_after_batch(&checkpointer, 1000);
     int pages = db_wal_pages(db);
     assert_true(pages > 0);
@@ -55,17 +59,14 @@ static void a_batch_empties_the_wal_only_when_it_is_large(void **state) {
     checkpoint_after_batch(&checkpointer, 1000);
     assert_int_equal(db_wal_pages(db), 0);
     assert_true(checkpointer.limit_pages > pages); /* set anew, from the disk's free space */
-    db_close(db);
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(an_empty_wal_asks_for_nothing, scratch_setup,
-                                        scratch_teardown),
-        cmocka_unit_test_setup_teardown(a_writer_that_is_idle_empties_the_wal, scratch_setup,
-                                        scratch_teardown),
-        cmocka_unit_test_setup_teardown(a_batch_empties_the_wal_only_when_it_is_large,
-                                        scratch_setup, scratch_teardown),
+        cmocka_unit_test_setup_teardown(an_empty_wal_asks_for_nothing, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_writer_that_is_idle_empties_the_wal, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_batch_empties_the_wal_only_when_it_is_large, setup,
+                                        teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
