@@ -21,4 +21,7 @@ __attribute__((noreturn)) void log_out_of_memory(void);
  * however long, whatever is in it. Returns 1, the exit status of a command that ends so. */
 __attribute__((format(printf, 1, 2))) int log_sentence(const char *format, ...);
 
+/* The same in a function that returns whether it succeeded. */
+#define log_refuse(...) (log_sentence(__VA_ARGS__), false)
+
 #endif

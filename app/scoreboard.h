@@ -1,6 +1,7 @@
 /* scoreboard: what the processes know of each other, in memory they share.
  *
- * The supervisor makes it before it forks. Each worker writes its own slot with plain atomic
+ * The supervisor makes it before it forks, as a file in the run directory, so that another program
+ * can look at it too. Each worker writes its own slot with plain atomic
  * stores, anyone reads; there is no lock. Slot 0 is the writer's, the readers' follow, then the
  * login worker's. */
 #ifndef LARDER_SCOREBOARD_H
@@ -23,8 +24,14 @@ struct scoreboard {
     struct scoreboard_slot slots[SCOREBOARD_SLOTS];
 };
 
-/* Maps a zeroed scoreboard that children inherit. NULL with errno set on failure. */
-struct scoreboard *scoreboard_create(void);
+#define SCOREBOARD_NAME "scoreboard"
+
+/* Makes a zeroed one in a new file of the run directory and maps it; children inherit the mapping.
+ * NULL with errno set on failure. */
+struct scoreboard *scoreboard_create(const char *run_dir);
+
+/* Removes the file; mappings stay. */
+void scoreboard_remove(const char *run_dir);
 
 static inline bool scoreboard_has_writer(const struct scoreboard *scoreboard) {
     return atomic_load_explicit(&scoreboard->slots[0].serving, memory_order_relaxed);

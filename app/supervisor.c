@@ -10,9 +10,6 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/prctl.h>
-#include <sys/socket.h>
-#include <sys/stat.h>
-#include <sys/un.h>
 #include <sys/vfs.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -21,10 +18,10 @@
 #include "clock.h"
 #include "jwt.h"
 #include "log.h"
+#include "sockets.h"
 #include "worker.h"
 
 enum {
-    BACKLOG = 4096, /* a full queue on a unix socket is an instant 502 */
     DRAIN_MS = 10000,
     HEALTHY_MS = 1000, /* a worker that lived this long starts again at once */
     BACKOFF_FIRST_MS = 50,
@@ -32,8 +29,6 @@ enum {
     NFS_MAGIC = 0x6969,
     SMB_MAGIC = 0xFF534D42,
 };
-
-enum socket_lane { READ_SOCKET, WRITE_SOCKET, LOGIN_SOCKET, SOCKETS };
 
 struct child {
     pid_t pid; /* 0: none is running */
@@ -48,14 +43,11 @@ struct supervisor {
     struct scoreboard *scoreboard;
     struct jwt_rules rules;
     const struct jwt_rules *tokens; /* NULL: no secret file is configured */
-    int lock, run_dir_lock;
-    int sockets[SOCKETS];
-    char paths[SOCKETS][sizeof(((struct sockaddr_un *)0)->sun_path)];
+    int lock;
+    struct sockets sockets;
     struct child children[SCOREBOARD_SLOTS];
     int count;
 };
-
-#define refuse(...) (log_sentence(__VA_ARGS__), false)
 
 /* ---- start ---------------------------------------------------------------------------------- */
 
@@ -66,17 +58,19 @@ static bool lock_database(struct supervisor *supervisor) {
     char real[PATH_MAX];
     const char *db = supervisor->settings->db;
     if (realpath(db, real) == NULL) {
-        return refuse("there is no database at %s: make one with 'larder init --db %s'", db, db);
+        return log_refuse("there is no database at %s: make one with 'larder init --db %s'", db,
+                          db);
     }
     if (snprintf(path, sizeof path, "%s.lock", real) >= (int)sizeof path) {
-        return refuse("the path of the database is too long");
+        return log_refuse("the path of the database is too long");
     }
     supervisor->lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
     if (supervisor->lock < 0) {
-        return refuse("cannot open %s: %s; its directory must be writable", path, strerror(errno));
+        return log_refuse("cannot open %s: %s; its directory must be writable", path,
+                          strerror(errno));
     }
     if (flock(supervisor->lock, LOCK_EX | LOCK_NB) != 0) {
-        return refuse("another larder serves %s: stop it first", db);
+        return log_refuse("another larder serves %s: stop it first", db);
     }
     return true;
 }
@@ -88,69 +82,16 @@ static bool check_database(const struct settings *settings, enum db_mode mode) {
     if (statfs(settings->db, &file_system) == 0 &&
         ((unsigned long)file_system.f_type == NFS_MAGIC ||
          (unsigned long)file_system.f_type == SMB_MAGIC)) {
-        return refuse("%s is on a network file system, where the write-ahead log cannot work: put "
-                      "the database on a local disk",
-                      settings->db);
+        return log_refuse(
+            "%s is on a network file system, where the write-ahead log cannot work: put "
+            "the database on a local disk",
+            settings->db);
     }
     struct db *db = db_open(settings->db, mode, settings->sync, error);
     if (db == NULL) {
-        return refuse("%s", error);
+        return log_refuse("%s", error);
     }
     db_close(db); /* before any fork: a connection must not cross one */
-    return true;
-}
-
-static bool listen_on(struct supervisor *supervisor, enum socket_lane lane, const char *name) {
-    const struct settings *settings = supervisor->settings;
-    struct sockaddr_un address = {.sun_family = AF_UNIX};
-    char *path = supervisor->paths[lane];
-    int length = snprintf(path, sizeof address.sun_path, "%s/%s", settings->run_dir, name);
-    if (length >= (int)sizeof address.sun_path) {
-        path[0] = '\0';
-        return refuse("--run-dir %s is too long for a socket: the whole path may have %zu bytes",
-                      settings->run_dir, sizeof address.sun_path - 1);
-    }
-    memcpy(address.sun_path, path, (size_t)length + 1);
-    unlink(path); /* of a larder that was killed: the directory's lock is ours */
-    int descriptor = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (descriptor < 0 || bind(descriptor, (struct sockaddr *)&address, sizeof address) != 0 ||
-        chmod(path, settings->socket_mode) != 0 || listen(descriptor, BACKLOG) != 0) {
-        return refuse("cannot make the socket %s: %s", path, strerror(errno));
-    }
-    supervisor->sockets[lane] = descriptor;
-    return true;
-}
-
-static void remove_sockets(const struct supervisor *supervisor) {
-    for (int i = 0; i < SOCKETS; i++) {
-        if (supervisor->paths[i][0] != '\0') {
-            unlink(supervisor->paths[i]);
-        }
-    }
-}
-
-static bool make_run_dir(const char *path) {
-    struct stat status;
-    if (mkdir(path, 0755) != 0 && errno != EEXIST) {
-        return refuse("cannot make the directory %s: %s; give another --run-dir", path,
-                      strerror(errno));
-    }
-    if (stat(path, &status) == 0 && !S_ISDIR(status.st_mode)) {
-        return refuse("%s is not a directory: give another --run-dir", path);
-    }
-    return true;
-}
-
-/* Held until this process ends: another larder would take the sockets away. */
-static bool lock_run_dir(struct supervisor *supervisor, const char *path) {
-    supervisor->run_dir_lock = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (supervisor->run_dir_lock < 0) {
-        return refuse("cannot open the directory %s: %s; give another --run-dir", path,
-                      strerror(errno));
-    }
-    if (flock(supervisor->run_dir_lock, LOCK_EX | LOCK_NB) != 0) {
-        return refuse("another larder has its sockets in %s: give another --run-dir", path);
-    }
     return true;
 }
 
@@ -161,7 +102,8 @@ static bool read_secrets(struct supervisor *supervisor) {
         return true;
     }
     supervisor->tokens = &supervisor->rules;
-    return jwt_rules_read(&supervisor->rules, supervisor->settings, error) || refuse("%s", error);
+    return jwt_rules_read(&supervisor->rules, supervisor->settings, error) ||
+           log_refuse("%s", error);
 }
 
 static bool start(struct supervisor *supervisor) {
@@ -173,21 +115,12 @@ static bool start(struct supervisor *supervisor) {
     supervisor->count += supervisor->tokens != NULL;
     /* read first: beside a file that is not ours, not even a lock file is left */
     if (!check_database(settings, DB_READ) || !lock_database(supervisor) ||
-        !check_database(settings, DB_WRITE) || !make_run_dir(settings->run_dir) ||
-        !lock_run_dir(supervisor, settings->run_dir)) {
+        !check_database(settings, DB_WRITE) || !sockets_open(&supervisor->sockets, settings)) {
         return false;
     }
-    if (!listen_on(supervisor, READ_SOCKET, "read.sock") ||
-        !listen_on(supervisor, WRITE_SOCKET, "write.sock") ||
-        !listen_on(supervisor, LOGIN_SOCKET, "login.sock")) {
-        remove_sockets(supervisor);
-        return false;
-    }
-    supervisor->scoreboard = scoreboard_create();
-    if (supervisor->scoreboard == NULL) {
-        return refuse("out of memory");
-    }
-    return true;
+    supervisor->scoreboard = scoreboard_create(settings->run_dir);
+    return supervisor->scoreboard != NULL ||
+           log_refuse("cannot make %s/" SCOREBOARD_NAME ": %s", settings->run_dir, strerror(errno));
 }
 
 /* ---- children ------------------------------------------------------------------------------- */
@@ -218,14 +151,14 @@ static _Noreturn void run_child(struct supervisor *supervisor, int i, pid_t pare
         .scoreboard = supervisor->scoreboard,
         .slot = i,
         .lanes = (writer ? LANE_WRITE : 0U) | (reader ? LANE_READ : 0U) | (login ? LANE_LOGIN : 0U),
-        .listeners = {reader ? supervisor->sockets[READ_SOCKET] : -1,
-                      writer ? supervisor->sockets[WRITE_SOCKET] : -1,
-                      hears_logins ? supervisor->sockets[LOGIN_SOCKET] : -1},
+        .listeners = {reader ? supervisor->sockets.listeners[READ_SOCKET] : -1,
+                      writer ? supervisor->sockets.listeners[WRITE_SOCKET] : -1,
+                      hears_logins ? supervisor->sockets.listeners[LOGIN_SOCKET] : -1},
     };
     if (!writer) {
         close(supervisor->lock);
     }
-    close(supervisor->run_dir_lock);
+    close(supervisor->sockets.run_dir_lock);
     int status = worker_run(&job);
     exit(status);
 }
@@ -327,10 +260,8 @@ static int wait_signal(const sigset_t *signals, int64_t timeout_ms) {
 
 static void drain(struct supervisor *supervisor, const sigset_t *signals) {
     atomic_store(&supervisor->scoreboard->stopping, true);
-    remove_sockets(supervisor);
-    for (int i = 0; i < SOCKETS; i++) {
-        shutdown(supervisor->sockets[i], SHUT_RDWR); /* new connections are refused from here on */
-    }
+    sockets_refuse(&supervisor->sockets);
+    scoreboard_remove(supervisor->settings->run_dir);
     signal_children(supervisor, SIGTERM);
     int64_t deadline = clock_ms() + DRAIN_MS;
     while (reap(supervisor)) {

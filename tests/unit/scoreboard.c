@@ -7,11 +7,13 @@
 #include "support.h"
 
 static int setup(void **state) {
-    *state = scoreboard_create();
+    *state = scoreboard_create(".");
     return *state == NULL ? -1 : 0;
 }
 
 static int teardown(void **state) {
+    scoreboard_remove(".");
+    assert_int_equal(access(SCOREBOARD_NAME, F_OK), -1);
     return munmap(*state, sizeof(struct scoreboard));
 }
 
