@@ -19,7 +19,7 @@ CC = gcc
 BUILD = build
 
 # What is missing is installed: PROBE=PACKAGE, see tools/packages.sh.
-PACKAGES_BUILD = gcc=gcc stdlib.h=libc6-dev fcgiapp.h=libfcgi-dev sqlite3.h=libsqlite3-dev \
+PACKAGES_BUILD = gcc=gcc stdlib.h=libc6-dev sqlite3.h=libsqlite3-dev \
                  json-c/json.h=libjson-c-dev sodium.h=libsodium-dev
 PACKAGES_RUN = nginx=nginx
 PACKAGES_TEST = python3=python3 cmocka.h=libcmocka-dev clang=clang clang-tidy=clang-tidy \
@@ -34,7 +34,7 @@ LINK_HARDENING = -pie -Wl,-z,relro,-z,now
 RELEASE = -O2 -g $(HARDENING)
 STATIC = -O2 -flto=auto -ffunction-sections -fdata-sections -D_FORTIFY_SOURCE=3 -fstack-protector-strong
 SANITIZE = -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
-LIBS = -lfcgi -ljson-c -lsodium
+LIBS = -ljson-c -lsodium
 SQLITE_LIBS = $(if $(SQLITE_DIR),-lm,-lsqlite3)
 # What the service does not use is left out.
 SQLITE_OPTIONS = -DSQLITE_THREADSAFE=0 -DSQLITE_DEFAULT_MEMSTATUS=0 -DSQLITE_DQS=0 -DSQLITE_ENABLE_FTS5 \

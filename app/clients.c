@@ -109,9 +109,15 @@ int64_t clients_accept_again(struct clients *clients) {
     return -1;
 }
 
+void clients_note_partly(struct clients *clients, struct client *client, bool partly) {
+    clients->partly += partly - client->partly;
+    client->partly = partly;
+}
+
 /* ---- closing -------------------------------------------------------------------------------- */
 
 void clients_drop(struct clients *clients, struct client *client) {
+    clients_note_partly(clients, client, false);
     if (client->next != NULL) {
         client->next->previous = client->previous;
     }
@@ -150,7 +156,7 @@ int64_t clients_answer_due(struct clients *clients) {
             return left;
         }
         struct client *client = (struct client *)waiter;
-        bool open = fastcgi_send_parked(client->connection, waiter->answer);
+        bool open = fastcgi_send(client->connection, waiter->answer, TEXT(""));
         waiting_remove(&clients->waiting, waiter);
         if (!open) {
             clients_drop(clients, client);
@@ -163,7 +169,7 @@ void clients_refuse_waiting(struct clients *clients, struct text answer, struct 
     struct waiter *waiter = NULL;
     while ((waiter = waiting_first(&clients->waiting)) != NULL) {
         struct client *client = (struct client *)waiter;
-        fastcgi_send_parked(client->connection, client->head ? head_answer : answer);
+        fastcgi_send(client->connection, client->head ? head_answer : answer, TEXT(""));
         clients_drop(clients, client);
     }
 }

@@ -18,7 +18,8 @@ enum { CLIENTS_LISTENERS = 3 };
 struct client {
     struct waiter waiter; /* first: a waiter is its client */
     struct fastcgi_connection *connection;
-    bool head; /* the request that waits is a HEAD */
+    bool head;   /* the request that waits is a HEAD */
+    bool partly; /* some of a request has come, the rest has not */
     struct client *previous, *next;
 };
 
@@ -28,6 +29,7 @@ struct clients {
     int accepts;             /* connections taken at a wake-up */
     bool draining;           /* the sockets are shut: an empty queue stays empty */
     int64_t accept_again_ms; /* none is accepted until then; 0: they are */
+    int partly;              /* clients of whom that is so */
     struct client *first;
     struct waiting_room waiting;
 };
@@ -46,6 +48,9 @@ void clients_accept(struct clients *clients, int listener);
 
 /* Ends the pause when its time has come. Returns how long it lasts still, -1 when there is none. */
 int64_t clients_accept_again(struct clients *clients);
+
+/* Says whether some of a request has come, and not yet all of it. */
+void clients_note_partly(struct clients *clients, struct client *client, bool partly);
 
 void clients_drop(struct clients *clients, struct client *client);
 void clients_drop_all(struct clients *clients);

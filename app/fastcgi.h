@@ -1,73 +1,62 @@
-/* fastcgi: one kept connection from the web server, over libfcgi (FastCGI 1.0, responder role).
- *
- * What it is for: libfcgi reads and writes the protocol but wants to accept connections itself, one
- * at a time. This adapter gives it descriptors that our own epoll loop accepted, and holds every
- * place where that needs care, so that nothing else in the tree knows libfcgi.
+/* fastcgi: one kept connection from the web server (FastCGI 1.0, responder role).
  *
  * Life of a connection: fastcgi_open() takes a descriptor; each time it is readable
- * fastcgi_receive() reads one request up to its body, fastcgi_read_body() the body, and
- * fastcgi_write() with fastcgi_finish() send the answer. Then it waits for the next request, or has
- * been closed. Parameters point into the request and are valid until fastcgi_finish().
+ * fastcgi_receive() takes what has come, until that is a whole request; fastcgi_send() answers it.
+ * Then the connection waits for the next request, or is to be closed.
  *
- * Blocking: the descriptor is a blocking one (libfcgi takes EAGAIN for an error) with a time limit
- * of FASTCGI_IO_TIMEOUT_MS on each read and write: a peer that stops in the middle of a request or
- * does not read its answer loses the connection.
+ * Blocking: receiving never does. What has come of a request is kept until the rest comes. Sending
+ * waits for a peer that does not read, at most FASTCGI_SEND_TIMEOUT_MS, and then gives it up.
  *
  * One request at a time on a connection: a second one begun before the first is answered is refused
- * by libfcgi (CANT_MPX_CONN, section 5.5 of the specification), and nginx never sends one. */
+ * (CANT_MPX_CONN, section 5.5 of the specification). An idle connection holds no buffer. */
 #ifndef LARDER_FASTCGI_H
 #define LARDER_FASTCGI_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "arena.h"
 #include "text.h"
 
 enum {
-    FASTCGI_IO_TIMEOUT_MS = 5000,
-    FASTCGI_DRAIN_BYTES = 8 * 1024 * 1024,
-    FASTCGI_PARKED_BYTES = 4096
+    FASTCGI_SEND_TIMEOUT_MS = 5000,
+    FASTCGI_PARAMETER_BYTES = 128 * 1024, /* of all parameters: a peer that sends more is dropped */
+    FASTCGI_BODY_BYTES = 1024 * 1024,     /* of a body are kept, the rest is only counted */
+    FASTCGI_DRAIN_BYTES = 8 * 1024 * 1024, /* of a body are awaited: then it is answered */
+};
+
+enum fastcgi_state {
+    FASTCGI_REQUEST, /* a whole request is there */
+    FASTCGI_PARTLY,  /* the rest is still to come */
+    FASTCGI_ENDED,   /* the peer has hung up or does not speak the protocol: close */
 };
 
 struct fastcgi_connection;
-
-/* Once a process, before its own signal handlers are installed: libfcgi takes SIGTERM, SIGUSR1 and
- * SIGPIPE for itself, and after its SIGTERM it would read no more. Puts SIGPIPE and SIGUSR1 to
- * ignored and SIGTERM to its default. Returns false when libfcgi cannot start. */
-bool fastcgi_setup(void);
 
 /* Takes ownership of a connected, blocking socket. */
 struct fastcgi_connection *fastcgi_open(int descriptor);
 
 int fastcgi_descriptor(const struct fastcgi_connection *connection);
 
-/* Reads the beginning and the parameters of the next request. Returns false when the peer has hung
- * up or does not speak the protocol: then fastcgi_close() is due. */
-bool fastcgi_receive(struct fastcgi_connection *connection);
+/* Takes what the peer has sent. Parameters and body of a whole request stay valid until it is
+ * answered or parked, or the arena is reset. */
+enum fastcgi_state fastcgi_receive(struct fastcgi_connection *connection, struct arena *arena);
 
 /* Steps through the parameters; *position starts as 0. Returns false after the last. */
 bool fastcgi_parameter(const struct fastcgi_connection *connection, size_t *position,
                        struct text *name, struct text *value);
 
-/* Reads the body to its end, the first size bytes of it into body. Returns its whole length, which
- * can be larger than size, or -1 when it was cut off: then the request must not be acted on. Of a
- * body without end FASTCGI_DRAIN_BYTES are read; the connection closes after the answer. */
-ptrdiff_t fastcgi_read_body(struct fastcgi_connection *connection, char *body, size_t size);
+/* The body, or its first FASTCGI_BODY_BYTES. *length is that of the whole. */
+struct text fastcgi_body(const struct fastcgi_connection *connection, size_t *length);
 
-/* Appends to the answer: CGI headers, an empty line, the body (RFC 3875 section 6). */
-void fastcgi_write(struct fastcgi_connection *connection, struct text text);
+/* Sends the answer, of a parked request too, and ends the request: CGI headers with an empty line
+ * behind them (RFC 3875 section 6), and the body. Returns false when the peer is gone or did not
+ * ask to keep the connection: then fastcgi_close() is due. */
+bool fastcgi_send(struct fastcgi_connection *connection, struct text head, struct text body);
 
-/* Sends what is left of the answer and ends the request. Returns false when the connection is
- * closed (the peer is gone, or did not ask to keep it): then fastcgi_close() is due. */
-bool fastcgi_finish(struct fastcgi_connection *connection);
-
-/* Puts a received request aside: frees the 17 KiB that libfcgi holds for it, and its parameters.
- * The connection stays open; when it becomes readable the peer has hung up. */
+/* Puts a request aside: it is answered later, and what it holds is freed. When the connection
+ * becomes readable before, the peer has hung up. */
 void fastcgi_park(struct fastcgi_connection *connection);
-
-/* Sends the whole answer of a parked request, at most FASTCGI_PARKED_BYTES, in one write. Returns
- * false as fastcgi_finish() does. */
-bool fastcgi_send_parked(struct fastcgi_connection *connection, struct text answer);
 
 /* Closes and frees, in any state, without waiting for the peer. NULL is fine. */
 void fastcgi_close(struct fastcgi_connection *connection);

@@ -70,28 +70,25 @@ void request_set_target(struct request *request, struct text target) {
     request->segment_count = split_path(request, path);
 }
 
-static void receive_body(struct request *request, struct fastcgi_connection *connection,
-                         struct text declared) {
+static void take_body(struct request *request, const struct fastcgi_connection *connection,
+                      struct text declared) {
     int64_t length = 0;
-    bool has_length = declared.length > 0 && text_integer(declared, 0, INT64_MAX, &length);
-    if (declared.length > 0 && !has_length) {
-        request->body_state = BODY_CUT_OFF;
-    }
-    size_t size = length > BODY_LIMIT_BYTES ? 0 : (size_t)length;
-    char *body = size == 0 ? NULL : arena_alloc(request->arena, size);
-    ptrdiff_t received = fastcgi_read_body(connection, body, size);
+    size_t received = 0;
+    struct text body = fastcgi_body(connection, &received);
+    bool valid = declared.length == 0 || text_integer(declared, 0, INT64_MAX, &length);
     if (length > BODY_LIMIT_BYTES || received > BODY_LIMIT_BYTES) {
         request->body_state = BODY_TOO_LARGE;
-    } else if (received != length) { /* a stream that ends early looks like its end */
+    } else if (!valid || received != (size_t)length) {
         request->body_state = BODY_CUT_OFF;
     } else {
-        request->body = (struct text){.data = body, .length = size};
+        request->body = body;
     }
 }
 
-bool request_receive(struct request *request, struct fastcgi_connection *connection) {
-    if (!fastcgi_receive(connection)) {
-        return false;
+enum fastcgi_state request_receive(struct request *request, struct fastcgi_connection *connection) {
+    enum fastcgi_state state = fastcgi_receive(connection, request->arena);
+    if (state != FASTCGI_REQUEST) {
+        return state;
     }
     struct text method = {0};
     struct text target = {0};
@@ -124,8 +121,8 @@ bool request_receive(struct request *request, struct fastcgi_connection *connect
     }
     request->method = method_from(method);
     request_set_target(request, target);
-    receive_body(request, connection, length);
-    return true;
+    take_body(request, connection, length);
+    return state;
 }
 
 /* ---- the query ------------------------------------------------------------------------------ */

@@ -1,7 +1,7 @@
 /* request: one HTTP request as the web server hands it over, and its path, query and identifiers.
  *
  * Everything in a request is borrowed: from the connection's parameters until the answer has been
- * sent, or from the arena. Nothing here blocks except request_receive(), which reads the body. */
+ * sent, or from the arena. Nothing here blocks. */
 #ifndef LARDER_REQUEST_H
 #define LARDER_REQUEST_H
 
@@ -24,7 +24,7 @@ enum method {
     METHOD_OTHER,
 };
 
-enum { BODY_LIMIT_BYTES = 1024 * 1024, PATH_SEGMENTS = 8 };
+enum { BODY_LIMIT_BYTES = FASTCGI_BODY_BYTES, PATH_SEGMENTS = 8 };
 
 enum body_state { BODY_WHOLE, BODY_CUT_OFF, BODY_TOO_LARGE };
 
@@ -56,9 +56,9 @@ struct request {
     struct text now;                /* the same, RFC 3339 UTC */
 };
 
-/* Reads one request from a readable connection into *request, which the caller has zeroed but for
- * arena. Returns false when there is none (see fastcgi_receive()). */
-bool request_receive(struct request *request, struct fastcgi_connection *connection);
+/* Takes what has come on a readable connection; once that is a whole request it is laid out in
+ * *request, which the caller has zeroed but for arena. Returns what fastcgi_receive() does. */
+enum fastcgi_state request_receive(struct request *request, struct fastcgi_connection *connection);
 
 /* Sets path and query from a raw request target, below request->prefix. */
 void request_set_target(struct request *request, struct text target);

@@ -164,9 +164,7 @@ static struct text sent_body(const struct response *response, bool without_body)
 
 bool response_send(const struct response *response, struct fastcgi_connection *connection,
                    bool without_body) {
-    fastcgi_write(connection, head_of(response));
-    fastcgi_write(connection, sent_body(response, without_body));
-    return fastcgi_finish(connection);
+    return fastcgi_send(connection, head_of(response), sent_body(response, without_body));
 }
 
 struct text response_text(const struct response *response, bool without_body) {

@@ -58,11 +58,11 @@ static inline bool response_is_success(const struct response *response) {
 struct text response_title(int status);
 
 /* Writes the whole answer and ends the request; without_body for HEAD. Returns false when the
- * connection is closed (fastcgi_finish()). */
+ * connection is closed (fastcgi_send()). */
 bool response_send(const struct response *response, struct fastcgi_connection *connection,
                    bool without_body);
 
-/* The whole answer as one text in the arena, for fastcgi_send_parked(). */
+/* The whole answer as one text in the arena, for a request that is parked. */
 struct text response_text(const struct response *response, bool without_body);
 
 #endif

@@ -24,6 +24,8 @@ enum {
     BATCH = 128, /* requests a wake-up at the most: bounds memory and the wait of the first */
     ACCEPTS_WRITER = 64,
     BATCH_BODY_BYTES = 4 * 1024 * 1024, /* with more than that the batch is closed */
+    DRAIN_POLL_MS = 10,
+    DRAIN_PATIENCE_MS = 2000,
 };
 
 #define STOPPING "the service is stopping; try again"
@@ -43,6 +45,7 @@ struct worker {
     struct checkpointer checkpointer;
     int signals; /* readable when SIGTERM has come */
     bool stopping;
+    int64_t patience_ends_ms; /* while stopping: with requests that come in parts */
     uint64_t random;
     struct arena arena;
     struct exchange batch[BATCH];
@@ -56,6 +59,7 @@ struct worker {
  * more: the queues are its successor's. */
 static void begin_to_stop(struct worker *worker) {
     worker->stopping = true;
+    worker->patience_ends_ms = clock_ms() + DRAIN_PATIENCE_MS;
     epoll_ctl(worker->clients.epoll, EPOLL_CTL_DEL, worker->signals, NULL);
     worker->clients.draining = atomic_load(&worker->job->scoreboard->stopping);
     if (!worker->clients.draining) {
@@ -216,12 +220,16 @@ static void collect(struct worker *worker, const struct epoll_event *events, int
             .now_s = worker->second,
             .now = {.data = worker->now, .length = UTC_BYTES - 1},
         };
-        if (request_receive(&exchange->request, exchange->client->connection)) {
+        enum fastcgi_state state = request_receive(&exchange->request, client->connection);
+        if (state == FASTCGI_ENDED) {
+            clients_drop(&worker->clients, client);
+            continue;
+        }
+        clients_note_partly(&worker->clients, client, state == FASTCGI_PARTLY);
+        if (state == FASTCGI_REQUEST) {
             response_start(&exchange->response, &worker->arena);
             body_bytes += exchange->request.body.length;
             worker->count++;
-        } else {
-            clients_drop(&worker->clients, exchange->client);
         }
     }
 }
@@ -301,14 +309,16 @@ static void loop(struct worker *worker) {
             if (clients_wait(&worker->clients)) {
                 refuse_waiting(worker);
             }
-            timeout = 0; /* draining: only what is there already */
+            /* draining: only what is there already, and the rest of what has begun to come */
+            bool rest = worker->clients.partly > 0 && clock_ms() < worker->patience_ends_ms;
+            timeout = rest ? DRAIN_POLL_MS : 0;
         }
         /* logins share nothing that a batch would save, and each takes its time */
         int most = worker->job->lanes == LANE_LOGIN ? 1 : BATCH;
         int ready = epoll_wait(worker->clients.epoll, events, most, (int)timeout);
         if (ready > 0) {
             serve_batch(worker, events, ready);
-        } else if (ready == 0 && worker->stopping) {
+        } else if (ready == 0 && worker->stopping && timeout == 0) {
             return;
         } else if (ready == 0) {
             checkpoint_idle(&worker->checkpointer, clock_ms());
@@ -322,10 +332,6 @@ static void loop(struct worker *worker) {
 
 static bool start(struct worker *worker) {
     const struct worker_job *job = worker->job;
-    if (!fastcgi_setup()) {
-        log_event("W07", "libfcgi cannot start");
-        return false;
-    }
     char error[DB_ERROR_BYTES];
     worker->db = db_open(job->settings->db, (job->lanes & LANE_WRITE) != 0 ? DB_WRITE : DB_READ,
                          job->settings->sync, error);

@@ -1,6 +1,6 @@
 #!/bin/bash
 # Installs what is missing: packages.sh PROBE=PACKAGE...
-# A probe is a command, or a header such as fcgiapp.h. Where the probe is found nothing is asked of the
+# A probe is a command, or a header such as sqlite3.h. Where the probe is found nothing is asked of the
 # system; elsewhere Debian's and Ubuntu's packages are installed, as root or with sudo.
 set -euo pipefail
 PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin

@@ -1,9 +1,11 @@
 """How the service ends: everything acknowledged is in the database file, and nothing else is left."""
+import json
 import os
 import signal
 import time
 
-from harness import Service, expect, expect_equal, sanitized, wait_until
+from fastcgi_client import FastCGI, encode
+from harness import Service, expect, expect_equal, product, sanitized, wait_until
 from load import Load
 from runner import test
 
@@ -75,3 +77,16 @@ def _():
             service.serve()
             service.wait_ready()
         load.verify(service)
+
+
+@test("a request that has come in part when the service stops is answered once the rest is there")
+def _():
+    whole = encode("POST", "/products", json.dumps(product("in parts")).encode())
+    with Service(readers=1) as service, FastCGI(service.socket_path("write.sock")) as peer:
+        peer.send(whole[:-20])
+        time.sleep(0.2)
+        service.supervisor.send_signal(signal.SIGTERM)
+        time.sleep(0.2)
+        peer.send(whole[-20:])
+        expect_equal(peer.receive().status, 201, "status")
+        expect_equal(service.supervisor.wait(5), 0, "exit status")

@@ -18,7 +18,7 @@ struct site {
 static struct site site;
 
 static int setup(void **state) {
-    if (scratch_setup(state) != 0 || !fastcgi_setup()) {
+    if (scratch_setup(state) != 0) {
         return -1;
     }
     site = (struct site){.listeners = {-1, -1, -1}, .address.sun_family = AF_UNIX};
