@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include "fastcgi.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -389,6 +390,7 @@ static void keep_scratch(struct fastcgi_connection *connection) {
     size_t length = used(connection);
     if (connection->input == NULL && length > 0) {
         make_room(connection, length);
+        assert(connection->input != NULL); /* there was room for none, so there is now */
         memcpy(connection->input, scratch, length);
     }
 }

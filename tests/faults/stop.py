@@ -81,7 +81,7 @@ def _():
 
 @test("a request that has come in part when the service stops is answered once the rest is there")
 def _():
-    whole = encode("POST", "/products", json.dumps(product("in parts")).encode())
+    whole = encode("POST", "/products", json.dumps(product("in-parts")).encode())
     with Service(readers=1) as service, FastCGI(service.socket_path("write.sock")) as peer:
         peer.send(whole[:-20])
         time.sleep(0.2)
