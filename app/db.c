@@ -34,6 +34,7 @@ struct db {
     enum db_failure failure;
     int wal_pages;
     int statements;
+    int64_t changes_before; /* the transaction */
     struct db_statement *first_used;
     struct db_statement *slots[SLOTS];
     struct db_statement *begin, *commit, *rollback, *savepoint, *release, *undo;
@@ -231,17 +232,6 @@ const char *db_column_name(struct db_statement *statement, int column) {
     return sqlite3_column_name(statement->prepared, column);
 }
 
-enum db_type db_column_type(struct db_statement *statement, int column) {
-    switch (sqlite3_column_type(statement->prepared, column)) {
-    case SQLITE_INTEGER:
-        return DB_INTEGER;
-    case SQLITE_NULL:
-        return DB_NULL;
-    default:
-        return DB_TEXT;
-    }
-}
-
 int64_t db_integer(struct db_statement *statement, int column) {
     return sqlite3_column_int64(statement->prepared, column);
 }
@@ -250,6 +240,23 @@ struct text db_text(struct db_statement *statement, int column) {
     const unsigned char *data = sqlite3_column_text(statement->prepared, column);
     int length = sqlite3_column_bytes(statement->prepared, column);
     return (struct text){.data = (const char *)data, .length = (size_t)length};
+}
+
+/* The value is looked up once. It belongs to a connection that only one thread uses, so it may be
+ * looked into as it is (the manual page of sqlite3_column_value()). */
+struct db_value db_value(struct db_statement *statement, int column) {
+    sqlite3_value *value = sqlite3_column_value(statement->prepared, column);
+    switch (sqlite3_value_type(value)) {
+    case SQLITE_INTEGER:
+        return (struct db_value){.type = DB_INTEGER, .integer = sqlite3_value_int64(value)};
+    case SQLITE_NULL:
+        return (struct db_value){.type = DB_NULL};
+    default: {
+        const char *text = (const char *)sqlite3_value_text(value);
+        size_t length = (size_t)sqlite3_value_bytes(value);
+        return (struct db_value){.type = DB_TEXT, .text = {.data = text, .length = length}};
+    }
+    }
 }
 
 void **db_annotation(struct db_statement *statement) {
@@ -282,7 +289,12 @@ bool db_in_transaction(const struct db *db) {
 }
 
 bool db_begin(struct db *db) {
+    db->changes_before = sqlite3_total_changes64(db->handle);
     return db_run(db->begin) == DB_DONE;
+}
+
+bool db_has_changed(const struct db *db) {
+    return sqlite3_total_changes64(db->handle) != db->changes_before;
 }
 
 bool db_commit(struct db *db) {

@@ -77,6 +77,9 @@ void db_close(struct db *db);
 
 /* A transaction: of a writer, BEGIN IMMEDIATE; of a reader, one snapshot. Returns false on failure.
  */
+/* Whether the transaction has changed any row. */
+bool db_has_changed(const struct db *db);
+
 bool db_begin(struct db *db);
 bool db_commit(struct db *db);
 void db_rollback(struct db *db);
@@ -117,9 +120,16 @@ int64_t db_changes(const struct db *db);
 enum db_type { DB_NULL, DB_INTEGER, DB_TEXT };
 int db_columns(struct db_statement *statement);
 const char *db_column_name(struct db_statement *statement, int column);
-enum db_type db_column_type(struct db_statement *statement, int column);
 int64_t db_integer(struct db_statement *statement, int column);
 struct text db_text(struct db_statement *statement, int column);
+
+/* The same for a column whose type is not known. */
+struct db_value {
+    enum db_type type;
+    int64_t integer;
+    struct text text;
+};
+struct db_value db_value(struct db_statement *statement, int column);
 
 /* A place on the statement for what is derived from it once, such as a row's layout. Memory from
  * malloc() there is freed with the statement. */

@@ -11,6 +11,10 @@ SELECT i, printf('SKU-%06d', i), 'Product ' || i, i * 7919 % 1000000, i * 3 % 10
        '2026-11-30T22:00:00Z', '2026-11-30T22:00:00Z'
 FROM n WHERE i % 5 <> 0;
 
+INSERT INTO products_search (products_search, rowid, sku, name)
+SELECT command, id, sku, name FROM products_search_changes ORDER BY seq;
+DELETE FROM products_search_changes;
+
 UPDATE sqlite_sequence SET seq = 12500 WHERE name = 'products';
 
 INSERT INTO world (id, random_number)

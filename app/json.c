@@ -10,6 +10,28 @@ static bool must_escape(unsigned char c) {
     return c < ' ' || c == '"' || c == '\\';
 }
 
+/* A byte repeated; and the highest bit of each byte of word that is zero (the lowest one such is
+ * right, and a byte above it may be wrong). */
+#define EIGHT(byte)      (UINT64_C(0x0101010101010101) * (byte))
+#define ZERO_BYTES(word) (((word)-EIGHT(1)) & ~(word)&EIGHT(0x80))
+
+/* How many bytes at the front need no escape: eight at a time, since most texts need none at all.
+ */
+static size_t plain_length(struct text text) {
+    size_t i = 0;
+    for (uint64_t word = 0; i + sizeof word <= text.length; i += sizeof word) {
+        memcpy(&word, text.data + i, sizeof word);
+        uint64_t control = (word - EIGHT(' ')) & ~word & EIGHT(0x80);
+        if ((control | ZERO_BYTES(word ^ EIGHT('"')) | ZERO_BYTES(word ^ EIGHT('\\'))) != 0) {
+            break;
+        }
+    }
+    while (i < text.length && !must_escape((unsigned char)text.data[i])) {
+        i++;
+    }
+    return i;
+}
+
 static void escape(struct buffer *out, unsigned char c) {
     char *to = buffer_reserve(out, 6);
     const char *known = strchr("\"\"\\\\\bb\ff\nn\rr\tt", c);
@@ -29,17 +51,15 @@ void json_string(struct buffer *out, struct text text) {
     char *to = buffer_reserve(out, text.length + 2);
     *to++ = '"';
     out->length++;
-    size_t start = 0;
-    for (size_t i = 0; i < text.length; i++) {
-        unsigned char c = (unsigned char)text.data[i];
-        if (must_escape(c)) {
-            buffer_append(out, (struct text){.data = text.data + start, .length = i - start});
-            escape(out, c);
-            start = i + 1;
+    for (;;) {
+        size_t plain = plain_length(text);
+        buffer_append(out, (struct text){.data = text.data, .length = plain});
+        if (plain == text.length) {
+            break;
         }
-    }
-    if (start < text.length) {
-        buffer_append(out, (struct text){.data = text.data + start, .length = text.length - start});
+        escape(out, (unsigned char)text.data[plain]);
+        text.data += plain + 1;
+        text.length -= plain + 1;
     }
     buffer_append(out, TEXT("\""));
 }
@@ -136,12 +156,13 @@ void json_row(struct buffer *out, struct db_statement *statement) {
         if (i == layout->columns) {
             break;
         }
-        switch (db_column_type(statement, i)) {
+        struct db_value value = db_value(statement, i);
+        switch (value.type) {
         case DB_INTEGER:
-            buffer_append_integer(out, db_integer(statement, i));
+            buffer_append_integer(out, value.integer);
             break;
         case DB_TEXT:
-            json_string(out, db_text(statement, i));
+            json_string(out, value.text);
             break;
         case DB_NULL:
             buffer_append(out, TEXT("null"));

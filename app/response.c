@@ -103,13 +103,15 @@ static uint64_t mix(uint64_t a, uint64_t b) {
 
 static uint64_t hash(struct text text) {
     uint64_t state = 0x9E3779B97F4A7C15 ^ text.length;
-    while (text.length > 0) {
-        uint64_t word = 0;
-        size_t count = text.length < sizeof word ? text.length : sizeof word;
-        memcpy(&word, text.data, count);
+    uint64_t word = 0;
+    for (; text.length >= sizeof word; text.data += sizeof word, text.length -= sizeof word) {
+        memcpy(&word, text.data, sizeof word); /* of a constant length: one instruction */
         state = mix(state ^ word, 0xD6E8FEB86659FD93) + 0xA0761D6478BD642F;
-        text.data += count;
-        text.length -= count;
+    }
+    if (text.length > 0) {
+        word = 0;
+        memcpy(&word, text.data, text.length);
+        state = mix(state ^ word, 0xD6E8FEB86659FD93) + 0xA0761D6478BD642F;
     }
     return mix(state, 0xE7037ED1A0B428DB);
 }

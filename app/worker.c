@@ -17,6 +17,7 @@
 #include "clock.h"
 #include "cors.h"
 #include "endpoints/bearer.h"
+#include "endpoints/search.h"
 #include "log.h"
 #include "utc.h"
 
@@ -235,7 +236,14 @@ static void collect(struct worker *worker, const struct epoll_event *events, int
 }
 
 static void commit(struct worker *worker) {
-    if (db_in_transaction(worker->db) && !db_commit(worker->db)) {
+    struct db *db = worker->db;
+    if (!db_in_transaction(db)) {
+        return;
+    }
+    if (db_has_changed(db) && !search_catch_up(db)) {
+        db_rollback(db);
+    }
+    if (!db_commit(db)) {
         enum db_failure failure = db_failure(worker->db);
         if (failure == DB_FULL) {
             checkpoint_disk_full(&worker->checkpointer);

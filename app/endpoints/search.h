@@ -4,7 +4,12 @@
 #define LARDER_SEARCH_H
 
 #include "../arena.h"
+#include "../db.h"
 #include "../text.h"
+
+/* Brings the index up to date with the products that this transaction, or another program, has
+ * changed. For the writer, before a commit. Returns false when that failed: see db_failure(). */
+bool search_catch_up(struct db *db);
 
 /* All words of the text must occur. Every word is quoted, so nothing in it is an operator. The text
  * must be valid UTF-8. Returns an empty text when there is no word. */

@@ -372,7 +372,7 @@ static struct text bound(struct db *db, const struct body *body) {
     body_bind(body, statement);
     assert_true(db_row(statement));
     for (int i = 0; i < db_columns(statement); i++) {
-        bool null = db_column_type(statement, i) == DB_NULL;
+        bool null = db_value(statement, i).type == DB_NULL;
         buffer_append(&values, i == 0 ? TEXT("") : TEXT(" "));
         buffer_append(&values, null ? TEXT("-") : db_text(statement, i));
     }
@@ -420,7 +420,7 @@ static void a_statement_need_not_have_a_parameter_for_every_field(void **state) 
     body_bind(&body, statement);
     assert_true(db_row(statement));
     assert_int_equal(db_integer(statement, 0), 5);
-    assert_int_equal(db_column_type(statement, 1), DB_NULL);
+    assert_int_equal(db_value(statement, 1).type, DB_NULL);
     db_reset_statements(db);
     db_close(db);
 }

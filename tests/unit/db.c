@@ -140,7 +140,7 @@ static void nothing_bound_in_one_use_is_there_in_the_next(void **state) {
         db_bind_integer(statement, ":a", 2);
         assert_true(db_row(statement));
         assert_int_equal(db_integer(statement, 0), 2);
-        assert_int_equal(db_column_type(statement, 1), DB_NULL);
+        assert_int_equal(db_value(statement, 1).type, DB_NULL);
         db_reset_statements(db);
     }
     db_close(db);
@@ -197,16 +197,18 @@ static void values_of_every_kind_come_back_as_they_were_bound(void **state) {
         struct db_statement *statement = db_statement(db, "SELECT :value");
         db_bind_integer(statement, ":value", integers[i]);
         assert_true(db_row(statement));
-        assert_int_equal(db_column_type(statement, 0), DB_INTEGER);
+        assert_int_equal(db_value(statement, 0).type, DB_INTEGER);
         assert_true(db_integer(statement, 0) == integers[i]);
+        assert_true(db_value(statement, 0).integer == integers[i]);
     }
     for (size_t i = 0; i < COUNT(texts); i++) {
         struct db_statement *statement = db_statement(db, "SELECT :value");
         struct text exact = exactly(texts[i]);
         db_bind_text(statement, ":value", exact);
         assert_true(db_row(statement));
-        assert_int_equal(db_column_type(statement, 0), DB_TEXT);
+        assert_int_equal(db_value(statement, 0).type, DB_TEXT);
         assert_text(db_text(statement, 0), texts[i]);
+        assert_text(db_value(statement, 0).text, texts[i]);
         db_reset_statements(db);
         release(exact);
     }

@@ -84,6 +84,29 @@ static void a_string_of_nothing_but_escapes_is_whole_however_long(void **state) 
     }
 }
 
+static void an_escape_is_found_at_any_place(void **state) {
+    static const char found[] = {0, 1, 31, '"', '\\'};
+    static const char around[] = {' ', '!', '#', '[', ']', 127, (char)128, (char)255};
+    (void)state;
+    for (size_t length = 1; length <= 25; length++) {
+        for (size_t at = 0; at < length; at++) {
+            char bytes[25];
+            memset(bytes, around[(length + at) % COUNT(around)], sizeof bytes);
+            struct text plain = string_of((struct text){.data = bytes, .length = length});
+            assert_int_equal(plain.length, length + 2);
+            assert_memory_equal(plain.data + 1, bytes, length);
+            bytes[at] = found[(length * 7 + at) % COUNT(found)];
+            struct text whole = exactly((struct text){.data = bytes, .length = length});
+            struct text out = string_of(whole);
+            assert_memory_equal(out.data + 1, bytes, at);
+            assert_int_equal(out.data[at + 1], '\\');
+            size_t behind = length - at - 1;
+            assert_memory_equal(out.data + out.length - 1 - behind, bytes + at + 1, behind);
+            release(whole);
+        }
+    }
+}
+
 /* The first row of a statement. */
 #define assert_row(sql, expected)                                                                  \
     do {                                                                                           \
@@ -155,6 +178,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(every_ascii_character_is_written_so_that_it_can_be_read_back),
         TEST(escapes_keep_what_stands_around_them),
+        TEST(an_escape_is_found_at_any_place),
         TEST(a_string_of_nothing_but_escapes_is_whole_however_long),
         TEST(a_row_is_an_object_of_its_aliases),
         TEST(a_dot_in_an_alias_opens_an_object),

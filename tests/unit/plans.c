@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "endpoints/bearer.h"
+#include "endpoints/search.h"
 #include "jwt.h"
 #include "routes.h"
 #include "scoreboard.h"
@@ -86,15 +87,17 @@ static void serve_all(struct db *db) {
         db_reset_statements(db);
         arena_destroy(&arena);
     }
+    assert_true(search_catch_up(db));
 }
 
 /* A SCAN is a walk over a whole table or index. The full-text index's is none (its index takes the
  * MATCH), nor is that of a constant row or of a subquery of one row. A page of all deals walks the
- * index of their times as far as the page lies. */
+ * index of their times as far as the page lies. What the search index does not hold yet is taken
+ * whole. */
 static void check_plan(void *context, const char *sql, const char *plan) {
     (void)context;
     if (strncmp(plan, "SCAN", 4) == 0 && strstr(plan, "VIRTUAL TABLE INDEX") == NULL &&
-        strstr(plan, "CONSTANT ROW") == NULL &&
+        strstr(plan, "CONSTANT ROW") == NULL && strcmp(plan, "SCAN products_search_changes") != 0 &&
         strcmp(plan, "SCAN deals USING COVERING INDEX deals_by_time") != 0) {
         fail_msg("%s\n   %s", sql, plan);
     }
