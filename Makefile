@@ -44,7 +44,8 @@ SQLITE_OPTIONS = -DSQLITE_THREADSAFE=0 -DSQLITE_DEFAULT_MEMSTATUS=0 -DSQLITE_DQS
 
 SOURCES = $(wildcard app/*.c app/endpoints/*.c)
 HEADERS = $(wildcard app/*.h app/endpoints/*.h tests/unit/*.h)
-SCRIPTS = tools/packages.sh tools/run.sh tools/sqlite.sh tests/run.sh nginx/render.sh .ci/run
+SCRIPTS = tools/packages.sh tools/run.sh tools/sqlite.sh tests/run.sh nginx/render.sh .ci/run \
+          $(wildcard bench/peers/*.sh bench/peers/*/peer.sh)
 UNITS = $(filter-out support,$(patsubst tests/unit/%.c,%,$(wildcard tests/unit/*.c)))
 C_FILES = $(SOURCES) $(wildcard tests/unit/*.c)
 
