@@ -47,7 +47,7 @@ HEADERS = $(wildcard app/*.h app/endpoints/*.h tests/unit/*.h)
 SCRIPTS = tools/packages.sh tools/run.sh tools/sqlite.sh tests/run.sh nginx/render.sh .ci/run \
           $(wildcard bench/peers/*.sh bench/peers/*/peer.sh)
 UNITS = $(filter-out support,$(patsubst tests/unit/%.c,%,$(wildcard tests/unit/*.c)))
-C_FILES = $(SOURCES) $(wildcard tests/unit/*.c)
+C_FILES = $(SOURCES) $(wildcard tests/unit/*.c bench/*.c bench/peers/*/*.c)
 
 objects = $(patsubst %.c,$(BUILD)/$(1)/%.o,$(2)) $(patsubst %.S,$(BUILD)/$(1)/%.o,$(wildcard app/*.S))
 MODULES = $(filter-out app/main.c,$(SOURCES))
@@ -170,6 +170,42 @@ help: ## this list
 .PHONY: bench-syscalls
 bench-syscalls: packages-test build ## system calls a request and requests a batch, of a busy reader (needs wrk and strace)
 	@python3 bench/syscalls.py
+
+# SQLite inside the process: the system's and the lean build of the bundled one, whatever SQLITE says.
+BENCH_OBJECTS = $(filter-out %/db.o,$(call objects,release,$(MODULES)))
+BENCH_INCLUDE_bundled = -I$(BUILD)/sqlite
+
+.PHONY: bench-sqlite
+bench-sqlite: packages-build ## nanoseconds a read and an insert, in several ways of using SQLite; BENCH_SQLITE_FLAGS=--instructions counts
+	@CC=$(CC) tools/packages.sh npm=npm $(if $(findstring --instructions,$(BENCH_SQLITE_FLAGS)),valgrind=valgrind)
+	@$(MAKE) --no-print-directory $(BUILD)/larder $(BUILD)/bench/sqlite-system $(BUILD)/bench/sqlite-bundled
+	@python3 bench/sqlite.py $(BENCH_SQLITE_FLAGS)
+
+.PHONY: bench-sqlite-options
+bench-sqlite-options: packages-build ## instructions and size for each compile option of the bundled SQLite: takes its time
+	@CC=$(CC) tools/packages.sh npm=npm valgrind=valgrind
+	@$(MAKE) --no-print-directory $(BUILD)/larder $(BUILD)/bench/sqlite-bundled
+	@CC='$(CC)' SQLITE_OPTIONS='$(SQLITE_OPTIONS)' RELEASE='$(RELEASE)' LINK='$(LINK_HARDENING)' LIBS='$(LIBS)' \
+	  OBJECTS='$(addprefix $(BUILD)/bench/bundled/,sqlite.o db.o) $(BENCH_OBJECTS)' \
+	  python3 bench/sqlite-options.py $(BENCH_SQLITE_FLAGS)
+
+$(BUILD)/bench/%/sqlite.o: bench/sqlite.c $(HEADERS) Makefile $(BUILD)/sqlite/sqlite3.h
+	@mkdir -p $(@D)
+	@echo "  $(CC) $<" && $(CC) $(WARNINGS) $(DEFINES) $(BENCH_INCLUDE_$*) $(RELEASE) -c -o $@ $<
+
+$(BUILD)/bench/%/db.o: app/db.c $(HEADERS) Makefile $(BUILD)/sqlite/sqlite3.h
+	@mkdir -p $(@D)
+	@echo "  $(CC) $<" && $(CC) $(WARNINGS) $(DEFINES) $(BENCH_INCLUDE_$*) $(RELEASE) -c -o $@ $<
+
+$(BUILD)/bench/bundled/sqlite3.o: $(BUILD)/sqlite/sqlite3.c Makefile
+	@mkdir -p $(@D)
+	@echo "  $(CC) $<" && $(CC) -std=gnu17 -w $(SQLITE_OPTIONS) $(RELEASE) -c -o $@ $<
+
+$(BUILD)/bench/sqlite-system: $(addprefix $(BUILD)/bench/system/,sqlite.o db.o) $(BENCH_OBJECTS)
+	@echo "  link $@" && $(CC) $(RELEASE) $(LINK_HARDENING) -o $@ $^ $(LIBS) -lsqlite3
+
+$(BUILD)/bench/sqlite-bundled: $(addprefix $(BUILD)/bench/bundled/,sqlite.o db.o sqlite3.o) $(BENCH_OBJECTS)
+	@echo "  link $@" && $(CC) $(RELEASE) $(LINK_HARDENING) -o $@ $^ $(LIBS) -lm
 
 .PHONY: lint lint-clang lint-tidy lint-cppcheck lint-shell lint-format
 lint: packages-test lint-clang lint-tidy lint-cppcheck lint-shell lint-format ## all static checks
