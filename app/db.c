@@ -17,6 +17,7 @@ enum {
     SLOTS =
         256, /* of the statement cache, a power of two; more literals than half of it: enlarge */
     CACHE_KIB = 2000,
+    PARAMETERS = 8, /* of a statement, found without asking SQLite; it is asked for more of them */
 };
 
 struct db_statement {
@@ -24,6 +25,10 @@ struct db_statement {
     sqlite3_stmt *prepared; /* NULL when it could not be prepared */
     const char *sql;
     void *annotation;
+    struct {
+        const char *name;
+        int index;
+    } parameters[PARAMETERS];       /* bound before, found by the name's address */
     struct db_statement *next_used; /* since the last db_reset_statements() */
     bool used;
 };
@@ -162,8 +167,18 @@ bool db_has_parameter(struct db_statement *statement, const char *name) {
 }
 
 static int parameter(struct db_statement *statement, const char *name) {
+    int i = 0;
+    for (; i < PARAMETERS && statement->parameters[i].name != NULL; i++) {
+        if (statement->parameters[i].name == name) {
+            return statement->parameters[i].index;
+        }
+    }
     int index = sqlite3_bind_parameter_index(statement->prepared, name);
-    assert(index > 0 || statement->prepared == NULL);
+    assert(index > 0);
+    if (i < PARAMETERS) {
+        statement->parameters[i].name = name;
+        statement->parameters[i].index = index;
+    }
     return index;
 }
 

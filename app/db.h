@@ -98,8 +98,9 @@ void db_savepoint_undo(struct db *db);
 #define db_statement(db, sql) db_statement_cached((db), "" sql "", sizeof(sql) - 1)
 struct db_statement *db_statement_cached(struct db *db, const char *sql, size_t length);
 
-/* Binds to a parameter by its name with the colon. A name the statement does not have is a defect
- * of ours (assert). A parameter not bound is NULL. */
+/* Binds to a parameter by its name with the colon: a literal, for it is known again by its address.
+ * A name the statement does not have is a defect of ours (assert). A parameter not bound is NULL.
+ */
 void db_bind_integer(struct db_statement *statement, const char *name, int64_t value);
 void db_bind_text(struct db_statement *statement, const char *name, struct text value);
 /* True when the statement has a parameter of that name. */

@@ -233,6 +233,29 @@ static void a_statement_knows_its_parameters_and_columns(void **state) {
     db_close(db);
 }
 
+/* Ten, more than are known by the address of their name, and each by two names of the same text. */
+static void a_parameter_is_found_by_its_name_wherever_that_lies(void **state) {
+    (void)state;
+    scratch_database(false);
+    struct db *db = scratch_open(DB_READ);
+    static const char names[2][10][3] = {
+        {":a", ":b", ":c", ":d", ":e", ":f", ":g", ":h", ":i", ":j"},
+        {":a", ":b", ":c", ":d", ":e", ":f", ":g", ":h", ":i", ":j"}};
+    for (int round = 0; round < 6; round++) {
+        struct db_statement *statement =
+            db_statement(db, "SELECT :a, :b, :c, :d, :e, :f, :g, :h, :i, :j");
+        for (int i = 9; i >= 0; i--) {
+            db_bind_integer(statement, names[round % 2][i], round * 100 + i);
+        }
+        assert_true(db_row(statement));
+        for (int i = 0; i < 10; i++) {
+            assert_int_equal(db_integer(statement, i), round * 100 + i);
+        }
+        db_reset_statements(db);
+    }
+    db_close(db);
+}
+
 static void an_annotation_stays_with_its_statement_and_goes_with_it(void **state) {
     (void)state;
     scratch_database(false);
@@ -955,6 +978,7 @@ int main(void) {
         TEST(a_reset_lets_a_snapshot_go),
         TEST(values_of_every_kind_come_back_as_they_were_bound),
         TEST(a_statement_knows_its_parameters_and_columns),
+        TEST(a_parameter_is_found_by_its_name_wherever_that_lies),
         TEST(an_annotation_stays_with_its_statement_and_goes_with_it),
         TEST(a_value_that_must_be_unique_is_taken_once),
         TEST(a_primary_key_is_unique_too),
