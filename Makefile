@@ -9,6 +9,9 @@ SECRET ?= var/secret
 READERS ?=
 SYNC ?=
 PROBES ?= 1
+# Of image and test-compose: docker, or the path of a script that keeps an engine in a network namespace of its own
+# and has the commands build DIR, up DIR, in COMMAND, docker ARGUMENTS and down DIR.
+ENGINE ?= docker
 
 # SQLite: the system's library; "bundled", a lean build of a pinned newer version, fetched with npm; or a directory
 # of your own with sqlite3.c and sqlite3.h.
@@ -44,7 +47,7 @@ SQLITE_OPTIONS = -DSQLITE_THREADSAFE=0 -DSQLITE_DEFAULT_MEMSTATUS=0 -DSQLITE_DQS
 
 SOURCES = $(wildcard app/*.c app/endpoints/*.c)
 HEADERS = $(wildcard app/*.h app/endpoints/*.h tests/unit/*.h)
-SCRIPTS = tools/packages.sh tools/run.sh tools/sqlite.sh tests/run.sh nginx/render.sh .ci/run \
+SCRIPTS = tools/image.sh tools/packages.sh tools/run.sh tools/sqlite.sh tests/run.sh nginx/render.sh .ci/run \
           $(wildcard bench/peers/*.sh bench/peers/*/peer.sh)
 UNITS = $(filter-out support,$(patsubst tests/unit/%.c,%,$(wildcard tests/unit/*.c)))
 C_FILES = $(SOURCES) $(wildcard tests/unit/*.c bench/*.c bench/peers/*/*.c)
@@ -160,6 +163,14 @@ browser: packages-test build ## the page at /docs/ in headless Chromium
 .PHONY: faults
 faults: packages-test build ## crashes, full disks, locks, starts and stops, with real processes
 	@python3 tests/faults/run.py
+
+.PHONY: image
+image: ## the image of docker-compose.yml, and its size (needs an engine: ENGINE)
+	@tools/image.sh '$(ENGINE)'
+
+.PHONY: test-compose
+test-compose: packages-test ## docker-compose.yml built, started, tested and stopped (needs an engine: ENGINE)
+	@python3 tests/compose.py '$(ENGINE)'
 
 .PHONY: help
 help: ## this list

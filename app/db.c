@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "draft.h"
 #include "log.h"
 #include "schema.h"
 
@@ -563,19 +564,18 @@ bool db_create(const char *path, const char *schema, const char *demo,
                char error[static DB_ERROR_BYTES]) {
     library_setup();
     char draft[PATH_MAX];
-    if (snprintf(draft, sizeof draft, "%s.new-%ld", path, (long)getpid()) >= (int)sizeof draft) {
-        snprintf(error, DB_ERROR_BYTES, "the path of the database is too long");
-        return false;
-    }
     if (access(path, F_OK) == 0) {
         snprintf(error, DB_ERROR_BYTES, "%s exists already and was not changed", path);
         return false;
     }
+    int descriptor = draft_create(path, 0644, draft); /* SQLite would hide why it cannot */
+    if (descriptor < 0) {
+        snprintf(error, DB_ERROR_BYTES, "cannot create %s: %s", path, strerror(errno));
+        return false;
+    }
+    close(descriptor);
     sqlite3 *handle = NULL;
-    int code = sqlite3_open_v2(draft, &handle,
-                               SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX |
-                                   SQLITE_OPEN_EXCLUSIVE,
-                               NULL);
+    int code = sqlite3_open_v2(draft, &handle, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL);
     bool created = false;
     if (code != SQLITE_OK) {
         snprintf(error, DB_ERROR_BYTES, "cannot create %s: %s", path,
@@ -583,16 +583,15 @@ bool db_create(const char *path, const char *schema, const char *demo,
     } else {
         created = fill(handle, schema, demo, error);
     }
-    if (sqlite3_close(handle) != SQLITE_OK) {
-        created = false;
+    if (sqlite3_close(handle) != SQLITE_OK || !created) {
+        unlink(draft); /* SQLite has deleted its journal, or does so when it is opened: not here */
+        return false;
     }
-    /* link() fails when somebody made the file meanwhile; rename() would replace it */
-    if (created && link(draft, path) != 0) {
+    if (!draft_publish(draft, path)) {
         snprintf(error, DB_ERROR_BYTES, "cannot create %s: %s", path, strerror(errno));
-        created = false;
+        return false;
     }
-    unlink(draft); /* SQLite has deleted its journal, or does so when it is opened: not here */
-    return created;
+    return true;
 }
 
 static int complaints(sqlite3 *handle, const char *sql, bool one_column,

@@ -5,6 +5,8 @@
 
 #include "commands.h"
 #include "db.h"
+#include "first_start.h"
+#include "health_check.h"
 #include "jwt.h"
 #include "log.h"
 #include "schema.h"
@@ -16,7 +18,7 @@
 #endif
 
 static int serve(const struct settings *settings) {
-    return supervisor_run(settings);
+    return first_start(settings) ? supervisor_run(settings) : 1;
 }
 
 static int init(const struct settings *settings) {
@@ -91,6 +93,8 @@ static const struct command {
 } commands[] = {
     {"serve", "serve the database to nginx; ends on SIGTERM or Ctrl-C", serve},
     {"init", "create the database; with --demo, filled with demo data", init},
+    {"health", "ask the running service whether it is ready; exit status 0 when it is",
+     health_check},
     {"check", "check the database's integrity and schema, show the settings", check},
     {"token", "print a token for a user, for scripts", command_token},
     {"user add", "add a user; the password is read from standard input", command_user_add},

@@ -5,9 +5,11 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "draft.h"
 #include "text.h"
 
 enum { FILE_BYTES = SECRETS * (SECRET_KID_BYTES + SECRET_MAXIMUM_BYTES + 8) };
@@ -103,4 +105,37 @@ bool secrets_read(struct secrets *secrets, const char *path,
         snprintf(error, SECRETS_ERROR_BYTES, "the secret file %s %s", path, fault);
     }
     return fault == NULL;
+}
+
+/* Writes a key's line. Returns false with errno set. */
+static bool write_key(int descriptor) {
+    unsigned char random[SECRET_MINIMUM_BYTES];
+    char line[2 * sizeof random + 4] = "1 ";
+    if (getrandom(random, sizeof random, 0) != (ssize_t)sizeof random) {
+        return false;
+    }
+    for (size_t i = 0; i < sizeof random; i++) {
+        snprintf(line + 2 + 2 * i, 3, "%02x", random[i]);
+    }
+    line[sizeof line - 2] = '\n';
+    ssize_t length = (ssize_t)sizeof line - 1;
+    bool written = write(descriptor, line, (size_t)length) == length && fsync(descriptor) == 0;
+    explicit_bzero(random, sizeof random);
+    explicit_bzero(line, sizeof line);
+    return written;
+}
+
+bool secrets_create(const char *path, char error[static SECRETS_ERROR_BYTES]) {
+    char draft[PATH_MAX];
+    int descriptor = draft_create(path, 0600, draft);
+    bool created = descriptor >= 0 && write_key(descriptor) && draft_publish(draft, path);
+    if (!created) {
+        snprintf(error, SECRETS_ERROR_BYTES, "cannot make the secret file %s: %s", path,
+                 strerror(errno));
+    }
+    if (descriptor >= 0) {
+        close(descriptor);
+        unlink(draft); /* is gone already, unless writing failed */
+    }
+    return created;
 }

@@ -38,4 +38,8 @@ struct secrets {
 bool secrets_read(struct secrets *secrets, const char *path,
                   char error[static SECRETS_ERROR_BYTES]);
 
+/* Makes a file with one random key, for its owner alone; it is on the disk when this returns.
+ * Returns false with one sentence in error when that fails or there is such a file already. */
+bool secrets_create(const char *path, char error[static SECRETS_ERROR_BYTES]);
+
 #endif

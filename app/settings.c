@@ -118,6 +118,18 @@ static bool read_probes(struct settings *settings, const char *value) {
     return settings->probes || strcmp(value, "0") == 0 || strcmp(value, "off") == 0;
 }
 
+static bool read_init(struct settings *settings, const char *value) {
+    static const char *const names[] = {
+        [INIT_NOTHING] = "no", [INIT_EMPTY] = "empty", [INIT_DEMO] = "demo"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        if (strcmp(value, names[i]) == 0) {
+            settings->init = (enum settings_init)i;
+            return true;
+        }
+    }
+    return false;
+}
+
 /* ---- the table ------------------------------------------------------------------------------ */
 
 static const struct option {
@@ -135,6 +147,8 @@ static const struct option {
      "who may connect to the sockets (660)", read_socket_mode},
     {"--cors-origin", "LARDER_CORS_ORIGIN", "ORIGIN", "an origin such as https://example.org, or *",
      "the web origin whose pages may call the service (none)", read_cors_origin},
+    {"--init", "LARDER_INIT", "no|empty|demo", "no, empty or demo",
+     "serve: make the database, and the secret file, where there is none (no)", read_init},
     {"--probes", "LARDER_PROBES", "on|off", "on or off",
      "the routes that comparisons measure: /json, /db, /queries, /greet, /wait (off)", read_probes},
     {"--secret-file", "LARDER_SECRET_FILE", "PATH", "a path",

@@ -11,6 +11,9 @@
 
 #include "db.h"
 
+/* What `serve` makes when it is not there, first_start.h. */
+enum settings_init { INIT_NOTHING, INIT_EMPTY, INIT_DEMO };
+
 struct settings {
     const char *db;      /* path of the database file */
     const char *run_dir; /* directory of the sockets */
@@ -19,7 +22,8 @@ struct settings {
     mode_t socket_mode;
     const char *cors_origin; /* NULL: no cross-origin answers */
     bool probes;             /* the routes of the published comparisons are there */
-    bool demo;
+    bool demo;               /* init: with the demo data */
+    enum settings_init init;
     const char *secret_file;                   /* NULL: nobody can log in */
     const char *token_issuer, *token_audience; /* NULL: not asked for */
     int64_t token_ttl_s;

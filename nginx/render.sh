@@ -1,8 +1,9 @@
 #!/bin/sh
 # Usage: render.sh RUN_DIR ADDRESS:PORT [PREFIX]
 # Writes RUN_DIR/nginx/ so that `nginx -p RUN_DIR -c RUN_DIR/nginx/nginx.conf` works as any user.
-# PREFIX, such as /shop, serves everything below that path. CONNECTIONS in the environment replaces the
-# number of connections nginx may hold.
+# PREFIX, such as /shop, serves everything below that path. In the environment: CONNECTIONS replaces the
+# number of connections nginx may hold, SOCKETS the directory of the service's sockets (RUN_DIR), ACCESS_LOG
+# the log's path (RUN_DIR/access.log).
 set -eu
 LC_ALL=C  # lengths in bytes
 export LC_ALL
@@ -23,12 +24,22 @@ case $run_dir in
     /*) ;;
     *) run_dir=$(pwd)/$run_dir ;;
 esac
+sockets=${SOCKETS:-$run_dir}
+access_log=${ACCESS_LOG:-$run_dir/access.log}
 # nginx would read these as quotes, variables or wildcards; sed would trip over the rest.
-case $run_dir in
+case $run_dir$sockets$access_log in
     *[[:cntrl:]]* | *[\"\'\\\$*?[\;{}\#\|\&]*)
-        fail "the run directory must hold no control characters and none of \" ' \\ \$ * ? [ ; { } # | &." ;;
+        fail "the run directory, SOCKETS and ACCESS_LOG must hold no control characters and none of \" ' \\ \$ * ? [ ; { } # | &." ;;
 esac
-[ "${#run_dir}" -le 96 ] || fail "the run directory's path must have 96 bytes at most: a socket's has 107."
+case $sockets in
+    /*) ;;
+    *) fail "SOCKETS must be an absolute path." ;;
+esac
+case $access_log in
+    /*) ;;
+    *) fail "ACCESS_LOG must be an absolute path." ;;
+esac
+[ "${#sockets}" -le 96 ] || fail "the path of the run directory or of SOCKETS must have 96 bytes at most: a socket's has 107."
 case $listen in
     *[!][0-9A-Za-z.:_-]*) fail "the address may hold letters, digits and . : _ - [ ] alone." ;;
 esac
@@ -49,11 +60,12 @@ mkdir -p -- "$run_dir/nginx"
 run_dir=$(cd -- "$run_dir" && pwd)
 source=$(cd -- "$(dirname -- "$0")" && pwd)
 
-# render FILE [SED_ARGUMENT...]: the file with the run directory put in.
+# render FILE [SED_ARGUMENT...]: the file with the directories put in.
 render() {
     file=$1
     shift
-    sed -e "s|/run/larder|$run_dir|g" "$@" "$source/$file"
+    sed -e "s|unix:/run/larder|unix:$sockets|" -e "s|\"/run/larder/access.log|\"$access_log|" \
+        -e "/access_log/!s|\"/run/larder|\"$run_dir|" "$@" "$source/$file"
 }
 
 set -- -e "s|listen 8080|listen $listen|" -e "s|worker_connections 1024|worker_connections $connections|" \

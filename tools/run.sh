@@ -14,17 +14,9 @@ if port_answers; then
     echo "Port $PORT is taken by another program: make run PORT=8081" >&2
     exit 1
 fi
-mkdir -p "$(dirname "$DB")" "$RUN_DIR"
-run=$(cd "$RUN_DIR" && pwd)
-[ -e "$DB" ] || $larder init --demo --db "$DB"
-
-# made once: a new secret would end every token
 SECRET=${SECRET:-$(dirname "$DB")/secret}
-if [ ! -e "$SECRET" ]; then
-    mkdir -p "$(dirname "$SECRET")"
-    (umask 077 && printf '1 %s\n' "$(od -An -v -N32 -tx1 /dev/urandom | tr -d ' \n')" >"$SECRET.new")
-    mv "$SECRET.new" "$SECRET"
-fi
+mkdir -p "$(dirname "$DB")" "$RUN_DIR" "$(dirname "$SECRET")"
+run=$(cd "$RUN_DIR" && pwd)
 
 pids=()
 # shellcheck disable=SC2317 # called by the trap
@@ -44,7 +36,7 @@ trap stop EXIT
 trap 'trap "" INT TERM HUP; exit 0' INT TERM HUP
 
 # in sessions of their own, so that Ctrl-C reaches them through this script alone, in the right order
-setsid $larder serve --db "$DB" --run-dir "$run" --secret-file "$SECRET" &
+setsid $larder serve --init demo --db "$DB" --run-dir "$run" --secret-file "$SECRET" &
 pids[0]=$!
 nginx/render.sh "$run" "127.0.0.1:$PORT"
 setsid nginx -g 'daemon off;' -e stderr -p "$run" -c "$run/nginx/nginx.conf" &

@@ -1,5 +1,6 @@
 """The runner that the files of this directory share: @test registers a statement about the product."""
 import os
+import pathlib
 import subprocess
 import sys
 import tempfile
@@ -20,7 +21,7 @@ def test(statement, mounts=False):
     """Registers a test: a function that raises when the statement does not hold. One that mounts a file
     system runs in a user namespace of its own where this user may not mount."""
     def register(function):
-        TESTS.append((function.__module__, statement, function, mounts))
+        TESTS.append((pathlib.Path(function.__code__.co_filename).stem, statement, function, mounts))
         return function
     return register
 

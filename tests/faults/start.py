@@ -18,6 +18,7 @@ OPTIONS = {  # option -> values it must refuse
     "--readers": ["", "-1", "65", "x", "1.5", "2 ", "0x2", "99999999999999999999"],
     "--sync": ["", "off", "Full", "full ", "1"],
     "--socket-mode": ["", "0", "8", "1777", "rw", "-1", "660 ", "77777777777777777777777"],
+    "--init": ["", "yes", "Demo"],
     "--probes": ["", "yes", "ON", "2"],
     "--cors-origin": ["https://a b", "https://\u00e4"],
     "--secret-file": [],
@@ -248,7 +249,7 @@ def _():
         done = run_larder(name)
         expect_equal((done.returncode, done.stderr), (0, ""), "larder %s" % name)
         missing = [word for option in OPTIONS for word in (option, variable(option)) if word not in done.stdout]
-        missing += [word for word in ("serve", "init", "--demo", "check", "version", "help", "token", "user add",
+        missing += [word for word in ("serve", "init", "--demo", "health", "check", "version", "help", "token", "user add",
                                       "user passwd", "user disable", "user enable", "--user", "--ttl", "--email", "--name")
                     if word not in done.stdout]
         expect(not missing, "larder %s does not list %s" % (name, missing))

@@ -1,5 +1,6 @@
 #include "secrets.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <sys/stat.h>
 
@@ -72,6 +73,45 @@ static void a_file_that_everybody_may_read_is_refused(void **state) {
     assert_false(secrets_read(&secrets, scratch_path("."), error));
 }
 
+static void a_new_file_holds_one_random_key_for_its_owner_alone(void **state) {
+    struct secrets first;
+    struct secrets second;
+    char error[SECRETS_ERROR_BYTES];
+    struct stat status;
+    (void)state;
+    assert_true(secrets_create(scratch_path("one"), error));
+    assert_int_equal(stat(scratch_path("one"), &status), 0);
+    assert_int_equal(status.st_mode & 0777, 0600);
+    assert_true(secrets_read(&first, scratch_path("one"), error));
+    assert_int_equal(first.count, 1);
+    assert_string_equal(first.keys[0].kid, "1");
+    assert_int_equal(first.keys[0].length, 64);
+    assert_true(secrets_create(scratch_path("two"), error));
+    assert_true(secrets_read(&second, scratch_path("two"), error));
+    assert_memory_not_equal(first.keys[0].bytes, second.keys[0].bytes, 64);
+    assert_int_equal(scratch_files(), 2);
+}
+
+static void a_file_that_is_there_is_kept_and_a_failure_leaves_nothing(void **state) {
+    struct secrets before;
+    struct secrets after;
+    char error[SECRETS_ERROR_BYTES];
+    char path[2 * PATH_MAX];
+    (void)state;
+    assert_true(read_content(&before, "7 " SECRET_32, 0600, error));
+    assert_false(secrets_create(scratch_path("secret"), error));
+    assert_non_null(strstr(error, "File exists"));
+    assert_true(secrets_read(&after, scratch_path("secret"), error));
+    assert_string_equal(after.keys[0].kid, "7");
+    assert_false(secrets_create(scratch_path("no/secret"), error));
+    assert_non_null(strstr(error, "No such file"));
+    memset(path, 'x', sizeof path - 1);
+    path[sizeof path - 1] = '\0';
+    assert_false(secrets_create(path, error));
+    assert_non_null(strstr(error, "cannot make the secret file"));
+    assert_int_equal(scratch_files(), 1);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(one_or_two_lines_are_keys_in_their_order, scratch_setup,
@@ -81,6 +121,10 @@ int main(void) {
             scratch_teardown),
         cmocka_unit_test_setup_teardown(a_file_that_everybody_may_read_is_refused, scratch_setup,
                                         scratch_teardown),
+        cmocka_unit_test_setup_teardown(a_new_file_holds_one_random_key_for_its_owner_alone,
+                                        scratch_setup, scratch_teardown),
+        cmocka_unit_test_setup_teardown(a_file_that_is_there_is_kept_and_a_failure_leaves_nothing,
+                                        scratch_setup, scratch_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

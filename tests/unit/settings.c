@@ -6,9 +6,9 @@
 #include "scoreboard.h"
 #include "support.h"
 
-static const char *const variables[] = {"LARDER_DB",    "LARDER_RUN_DIR",     "LARDER_READERS",
-                                        "LARDER_SYNC",  "LARDER_SOCKET_MODE", "LARDER_CORS_ORIGIN",
-                                        "LARDER_PROBES"};
+static const char *const variables[] = {"LARDER_DB",     "LARDER_RUN_DIR",     "LARDER_READERS",
+                                        "LARDER_SYNC",   "LARDER_SOCKET_MODE", "LARDER_CORS_ORIGIN",
+                                        "LARDER_PROBES", "LARDER_INIT"};
 
 static int setup(void **state) {
     (void)state;
@@ -48,6 +48,7 @@ static void without_options_the_defaults_hold(void **state) {
     assert_null(settings.cors_origin);
     assert_false(settings.demo);
     assert_false(settings.probes);
+    assert_int_equal(settings.init, INIT_NOTHING);
 }
 
 static void each_option_sets_its_value(void **state) {
@@ -69,6 +70,10 @@ static void each_option_sets_its_value(void **state) {
     assert_string_equal(settings.db, "a=b");
     assert_true(READ(&settings, "--probes=on", ));
     assert_true(settings.probes);
+    assert_true(READ(&settings, "--init=demo", ));
+    assert_int_equal(settings.init, INIT_DEMO);
+    assert_true(READ(&settings, "--init=empty", ));
+    assert_int_equal(settings.init, INIT_EMPTY);
 }
 
 static void an_option_beats_its_variable_and_a_later_one_beats_both(void **state) {
@@ -126,6 +131,9 @@ static void values_are_taken_or_refused_with_a_sentence_that_names_the_option(vo
         {"--probes", "off", true},
         {"--probes", "yes", false},
         {"--probes", "", false},
+        {"--init", "no", true},
+        {"--init", "yes", false},
+        {"--init", "", false},
         {"--cors-origin", "", true},
         {"--cors-origin", "*", true},
         {"--cors-origin", "https://example.org:8443", true},

@@ -1,0 +1,55 @@
+#include "first_start.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "db.h"
+#include "log.h"
+#include "schema.h"
+#include "secrets.h"
+
+static bool is_missing(const char *path) {
+    return access(path, F_OK) != 0 && errno == ENOENT;
+}
+
+/* SQLite would play an old log into the new file. */
+static bool log_is_left(const char *path) {
+    char log[PATH_MAX];
+    return snprintf(log, sizeof log, "%s-wal", path) < (int)sizeof log && !is_missing(log);
+}
+
+static bool make_database(const struct settings *settings) {
+    char error[DB_ERROR_BYTES];
+    bool demo = settings->init == INIT_DEMO;
+    if (!is_missing(settings->db)) {
+        return true;
+    }
+    if (log_is_left(settings->db)) {
+        return log_refuse("there is no database at %s, but its %s-wal is there: put the database "
+                          "back, or move that file away",
+                          settings->db, settings->db);
+    }
+    if (!db_create(settings->db, schema_sql, demo ? schema_demo_sql : NULL, error)) {
+        return log_refuse("%s", error);
+    }
+    log_event("F01", "made the database %s%s", settings->db, demo ? " with the demo data" : "");
+    return true;
+}
+
+static bool make_secrets(const struct settings *settings) {
+    char error[SECRETS_ERROR_BYTES];
+    if (settings->secret_file == NULL || !is_missing(settings->secret_file)) {
+        return true;
+    }
+    if (!secrets_create(settings->secret_file, error)) {
+        return log_refuse("%s", error);
+    }
+    log_event("F02", "made the secret file %s", settings->secret_file);
+    return true;
+}
+
+bool first_start(const struct settings *settings) {
+    return settings->init == INIT_NOTHING || (make_database(settings) && make_secrets(settings));
+}

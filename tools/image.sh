@@ -1,0 +1,18 @@
+#!/bin/bash
+# Builds the service's image and tells its size: image.sh ENGINE. What ENGINE is, the Makefile tells.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+engine=$1
+image=${LARDER_IMAGE:-larder}
+
+if [ "$(basename "$engine")" = docker ]; then
+    docker=("$engine")
+    "$engine" compose build app
+else
+    docker=("$engine" docker)
+    "$engine" build . >/dev/null
+fi
+disk=$("${docker[@]}" image inspect --format '{{.Size}}' "$image")
+compressed=$("${docker[@]}" save "$image" | gzip | wc -c)
+awk -v image="$image" -v disk="$disk" -v compressed="$compressed" 'BEGIN {
+    printf "image %s: %.2f MB on disk (aim: under 2), %.2f MB compressed (aim: under 1)\n", image, disk / 1e6, compressed / 1e6 }'
