@@ -169,7 +169,8 @@ image: ## the image of docker-compose.yml, and its size (needs an engine: ENGINE
 	@tools/image.sh '$(ENGINE)'
 
 .PHONY: test-compose
-test-compose: packages-test ## docker-compose.yml built, started, tested and stopped (needs an engine: ENGINE)
+test-compose: ## docker-compose.yml built, started, tested and stopped (needs an engine: ENGINE)
+	@tools/packages.sh python3=python3
 	@python3 tests/compose.py '$(ENGINE)'
 
 .PHONY: help
