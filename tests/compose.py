@@ -379,7 +379,7 @@ def _():
     under_load("kill", kill)
 
 
-@test("stop ends both within their grace periods, the app with status 0 and an empty write-ahead log")
+@test("stop ends both within their grace periods, the app with status 0 and nothing left in the write-ahead log")
 def _():
     started = time.monotonic()
     engine.compose("stop")
@@ -389,6 +389,9 @@ def _():
         expect_equal((state["Status"], state["ExitCode"]), ("exited", 0), "state of " + service)
     expect(took < 15, "it took %.1f s" % took)
     expect("S04" not in engine.logs("app"), "a worker had to be killed")
+    with tempfile.TemporaryDirectory(prefix="larder-") as directory:
+        engine.compose("cp", "app:/data", directory + "/data")
+        expect_equal(sorted(os.listdir(directory + "/data")), ["larder.db", "larder.db.lock", "secret"], "files in the volume")
     engine.up()
     wait_until(is_ready, 30, "GET /ready is 200")
 
