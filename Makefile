@@ -91,7 +91,7 @@ $(BUILD)/sqlite-choice: always
 	@mkdir -p $(@D)
 	@echo '$(SQLITE_DIR)' | cmp -s - $@ || echo '$(SQLITE_DIR)' >$@
 
-$(BUILD)/release/app/db.o: $(BUILD)/sqlite-choice $(if $(SQLITE_DIR),$(SQLITE_DIR)/sqlite3.h)
+$(BUILD)/release/app/db.o $(BUILD)/release/app/db_admin.o: $(BUILD)/sqlite-choice $(if $(SQLITE_DIR),$(SQLITE_DIR)/sqlite3.h)
 
 $(BUILD)/release/sqlite3.o: $(SQLITE_DIR)/sqlite3.c $(BUILD)/sqlite-choice Makefile
 	@mkdir -p $(@D)
@@ -118,7 +118,7 @@ $(BUILD)/san/%.o: %.c $(HEADERS) Makefile
 
 # A rule each: one pattern rule with three targets would make all three at once, from one of them.
 define embed
-$(BUILD)/$(1)/%.o: %.S schema.sql app/demo.sql docs/openapi.json Makefile
+$(BUILD)/$(1)/%.o: %.S schema.sql app/demo.sql $(wildcard migrations/*.sql) docs/openapi.json Makefile
 	@mkdir -p $$(@D)
 	@$(CC) -I. -c -o $$@ $$<
 endef

@@ -19,8 +19,11 @@ struct settings {
     mode_t socket_mode;
     const char *cors_origin; /* NULL: no cross-origin answers */
     bool probes;             /* the routes of the published comparisons are there */
-    bool demo;
-    const char *secret_file;                   /* NULL: nobody can log in */
+    bool demo;               /* init: with the demo data */
+    const char *file;        /* of the commands that have one: a backup */
+    bool overwrite;          /* backup: in the place of an existing file */
+    bool copy;               /* migrate: keep one of the database before */
+    const char *secret_file; /* NULL: nobody can log in */
     const char *token_issuer, *token_audience; /* NULL: not asked for */
     int64_t token_ttl_s;
     /* of the commands that are about one user */
