@@ -21,8 +21,7 @@ const char *files_split(const char *path, char directory[static PATH_MAX]) {
 }
 
 bool files_suffixed(const char *path, const char *suffix, char result[static PATH_MAX]) {
-    size_t size = PATH_MAX; /* a constant would make the compiler warn of what is looked at */
-    int length = snprintf(result, size, "%s%s", path, suffix);
+    int length = snprintf(result, PATH_MAX, "%s%s", path, suffix);
     return length >= 0 && length < PATH_MAX;
 }
 

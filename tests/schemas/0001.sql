@@ -1,3 +1,5 @@
+-- Schema version 1 with data of its time, for the test that migrations start from here.
+
 -- The tables of Larder. Run by `larder init`, embedded in the program.
 -- AUTOINCREMENT: an id that was given once is never given again, also after its row is deleted.
 -- Times are text, RFC 3339 in UTC with seconds. Money is in cents.
@@ -138,3 +140,6 @@ SELECT i, 'Deal ' || i, i * 104729 % 10000000,
        i % 10 + 1,
        strftime('%Y-%m-%dT%H:%M:%SZ', '2026-11-30T22:00:00Z', ((i - 1000) * 30) || ' minutes')
 FROM n;
+
+INSERT INTO idempotency_keys (user_id, key, body_hash, deal_id, answer, created_at)
+VALUES (1, 'key-1', hex(zeroblob(32)), 1, '{"id":1}', '2026-11-30T22:00:00Z');
