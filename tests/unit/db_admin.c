@@ -271,6 +271,9 @@ static struct db *meanwhile;
 static void write_meanwhile(int64_t done, int64_t total) {
     char name[32];
     look(done, total);
+    if (progress_calls > 100) {
+        return; /* it started again and again */
+    }
     snprintf(name, sizeof name, "meanwhile %lld", (long long)progress_calls);
     insert_category(meanwhile, name);
 }
