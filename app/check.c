@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "db_admin.h"
+#include "endpoints/search.h"
 #include "schema.h"
 
 static int check_deal_counts(struct db *db, void (*complain)(const char *sentence)) {
@@ -32,8 +33,9 @@ static int check_deal_counts(struct db *db, void (*complain)(const char *sentenc
 
 int check_file(const char *path, bool alone, void (*complain)(const char *sentence)) {
     char error[DB_ERROR_BYTES];
-    int found = db_check(path, alone, complain);
-    if (found > 0 || db_version(path, NULL, error) != SCHEMA_VERSION) {
+    bool current = db_version(path, NULL, error) == SCHEMA_VERSION;
+    int found = db_check(path, alone, current ? SEARCH_FEED : NULL, complain);
+    if (found > 0 || !current) {
         return found;
     }
     struct db *db = db_open(path, DB_READ, DB_SYNC_FULL, error);

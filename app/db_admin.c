@@ -141,9 +141,15 @@ static int complaints(sqlite3 *handle, const char *sql, bool one_column,
 
 /* FTS5 checks an index against its rows in a command that looks like an insert and writes nothing.
  */
-static int check_searches(sqlite3 *handle, void (*complain)(const char *sentence)) {
+static int check_searches(sqlite3 *handle, const char *feed,
+                          void (*complain)(const char *sentence)) {
     sqlite3_stmt *tables = NULL;
     int found = 0;
+    char error[DB_ERROR_BYTES];
+    if (feed != NULL && !db_execute(handle, feed, error)) {
+        complain(error);
+        return 1;
+    }
     sqlite3_prepare_v2(handle,
                        "SELECT name FROM sqlite_schema"
                        " WHERE type = 'table' AND sql LIKE 'CREATE VIRTUAL TABLE % USING fts5%'",
@@ -171,7 +177,8 @@ static bool begin_writing(sqlite3 *handle) {
            sqlite3_exec(handle, "BEGIN IMMEDIATE", NULL, NULL, NULL) == SQLITE_OK;
 }
 
-int db_check(const char *path, bool alone, void (*complain)(const char *sentence)) {
+int db_check(const char *path, bool alone, const char *feed,
+             void (*complain)(const char *sentence)) {
     char error[DB_ERROR_BYTES];
     sqlite3 *handle = open_guest(path, alone, error);
     bool may_write = alone && handle != NULL && begin_writing(handle);
@@ -183,7 +190,7 @@ int db_check(const char *path, bool alone, void (*complain)(const char *sentence
     int found = complaints(handle, "PRAGMA integrity_check", true, complain) +
                 complaints(handle, "PRAGMA foreign_key_check", false, complain);
     if (may_write) {
-        found += check_searches(handle, complain);
+        found += check_searches(handle, feed, complain);
     }
     sqlite3_exec(handle, "ROLLBACK", NULL, NULL, NULL);
     sqlite3_close(handle);

@@ -19,8 +19,11 @@ bool db_create(const char *path, const char *schema, const char *demo,
 int db_version(const char *path, const char *advice, char error[static DB_ERROR_BYTES]);
 
 /* Integrity, references and, when nobody else uses the file (alone), whether each full-text index
- * fits its rows: that takes the write lock. Calls complain for each fault; returns their number. */
-int db_check(const char *path, bool alone, void (*complain)(const char *sentence));
+ * fits its rows: that takes the write lock. Before that the index is fed by the statement feed, as
+ * its owner would feed it (NULL: it is up to date); in the end nothing is changed. Calls complain
+ * for each fault; returns their number. */
+int db_check(const char *path, bool alone, const char *feed,
+             void (*complain)(const char *sentence));
 
 /* Copies the database at from, as it is at the beginning, into the file at to, which is empty.
  * Others may read and write from meanwhile; the copy does not begin anew, and never checkpoints.

@@ -8,6 +8,6 @@
     .section .rodata
     .globl schema_migrations
 schema_migrations:
-    migration "0002-search-without-sizes.sql"
+    migration "0002-search-index.sql"
     .byte 0
     .section .note.GNU-stack, "", %progbits

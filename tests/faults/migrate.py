@@ -59,6 +59,8 @@ def _():
                 said = migrate(database)
                 expect_equal(said.count("applied "), CURRENT - number, "migrations " + what)
                 expect_equal(shape(database), shape(here / "new.db"), "the schema " + what)
+                settings = "SELECT k, v FROM products_search_config ORDER BY k"  # of the search, not in its text
+                expect_equal(query(database, settings), query(here / "new.db", settings), "the search " + what)
                 expect_equal(version(database), CURRENT, "version " + what)
                 expect_rows(before, content(database), what)
                 expect_sound(database)

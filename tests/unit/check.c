@@ -34,6 +34,19 @@ static void a_count_of_deals_that_is_wrong_or_missing_is_a_fault(void **state) {
     assert_int_equal(check(), 2);
 }
 
+/* As another program leaves it: the writer feeds the index with its next commit. */
+static void what_waits_to_be_put_into_the_search_is_no_fault(void **state) {
+    (void)state;
+    scratch_database(true);
+    scratch_alter(scratch_path("db"), "DELETE FROM products WHERE id = 7;"
+                                      "UPDATE products SET name = 'rye' WHERE id = 8");
+    assert_int_equal(check(), 0);
+    assert_int_equal(
+        scratch_ask(scratch_path("db"), "SELECT count(*) FROM products_search_changes"), 3);
+    scratch_alter(scratch_path("db"), "DELETE FROM products_search_changes WHERE id = 8");
+    assert_int_equal(check(), 1);
+}
+
 static void an_older_schema_is_not_asked_for_what_it_may_not_have(void **state) {
     (void)state;
     scratch_database(true);
@@ -56,6 +69,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(a_good_database_has_no_faults),
         TEST(a_count_of_deals_that_is_wrong_or_missing_is_a_fault),
+        TEST(what_waits_to_be_put_into_the_search_is_no_fault),
         TEST(an_older_schema_is_not_asked_for_what_it_may_not_have),
         TEST(damage_is_told_once),
     };

@@ -568,7 +568,7 @@ static void a_commit_outlives_the_death_of_its_process(void **state) {
     assert_int_equal(status, 0);
     struct db *db = scratch_open(DB_WRITE);
     assert_int_equal(count_categories(db), 3);
-    assert_int_equal(db_check(scratch_path("db"), false, NULL), 0);
+    assert_int_equal(db_check(scratch_path("db"), false, NULL, NULL), 0);
     assert_begin(db);
     assert_commit(db);
     db_close(db);

@@ -101,7 +101,7 @@ static void a_new_database_is_one_file_that_opens(void **state) {
     scratch_database(false);
     assert_int_equal(scratch_files(), 1);
     assert_int_equal(scratch_ask(scratch_path("db"), "SELECT count(*) FROM categories"), 0);
-    assert_int_equal(db_check(scratch_path("db"), true, NULL), 0);
+    assert_int_equal(db_check(scratch_path("db"), true, NULL, NULL), 0);
     db_close(scratch_open(DB_WRITE));
     assert_int_equal(scratch_files(), 1);
 }
@@ -133,7 +133,7 @@ static void complain(const char *sentence) {
 static int check(bool alone) {
     complaints[0] = '\0';
     complained = 0;
-    int found = db_check(scratch_path("db"), alone, complain);
+    int found = db_check(scratch_path("db"), alone, NULL, complain);
     assert_int_equal(found, complained);
     return found;
 }
@@ -260,7 +260,7 @@ static void a_copy_is_one_file_without_a_wal(void **state) {
     assert_int_equal(bytes[18], 1); /* section 1.3.3 of SQLite's file format: no WAL */
     assert_int_equal(bytes[19], 1);
     free(bytes);
-    assert_int_equal(db_check(scratch_path("copy"), true, NULL), 0);
+    assert_int_equal(db_check(scratch_path("copy"), true, NULL, NULL), 0);
     assert_int_equal(scratch_files(), files); /* nothing beside it, also when it is opened */
     assert_int_not_equal(access(scratch_path("copy-wal"), F_OK), 0);
     assert_int_not_equal(access(scratch_path("copy-journal"), F_OK), 0);
@@ -410,7 +410,7 @@ static void a_table_that_others_refer_to_can_be_made_anew(void **state) {
                         "DROP TABLE categories;"
                         "ALTER TABLE new RENAME TO categories\0",
                         error));
-    assert_int_equal(db_check(scratch_path("db"), true, NULL), 0);
+    assert_int_equal(db_check(scratch_path("db"), true, NULL, NULL), 0);
     assert_int_equal(scratch_ask(scratch_path("db"),
                                  "SELECT count(*) FROM products JOIN categories c"
                                  " ON c.id = category_id"),
