@@ -12,6 +12,7 @@ from start import expect_refusal
 
 CURRENT = schema_version()
 EARLIER = range(1, CURRENT)
+EMPTY_AT_REST = {"products_search_changes"}
 
 
 def migrate(database, *flags):
@@ -43,7 +44,7 @@ def expect_rows(before, after, what):
 
 @test("from every earlier version on a database with data becomes what init makes, and no row is lost")
 def _():
-    filled = set()  # tables that a schema up to here had a row in
+    filled = set(EMPTY_AT_REST)  # tables that a schema up to here had a row in
     for number in EARLIER:
         for journal in ("DELETE", "WAL"):
             with directory() as here:
