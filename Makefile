@@ -27,7 +27,7 @@ PACKAGES_BUILD = gcc=gcc stdlib.h=libc6-dev sqlite3.h=libsqlite3-dev \
 PACKAGES_RUN = nginx=nginx
 PACKAGES_TEST = python3=python3 cmocka.h=libcmocka-dev clang=clang clang-tidy=clang-tidy \
                 clang-format=clang-format cppcheck=cppcheck shellcheck=shellcheck \
-                chromium=chromium
+                chromium=chromium sqlite3=sqlite3 strace=strace
 
 WARNINGS = -std=c17 -Wall -Wextra -Werror -Wshadow -Wmissing-prototypes -Wconversion \
            -Wstrict-prototypes -Wno-missing-field-initializers
@@ -94,7 +94,7 @@ $(BUILD)/sqlite-choice: always
 	@mkdir -p $(@D)
 	@echo '$(SQLITE_DIR)' | cmp -s - $@ || echo '$(SQLITE_DIR)' >$@
 
-$(BUILD)/release/app/db.o: $(BUILD)/sqlite-choice $(if $(SQLITE_DIR),$(SQLITE_DIR)/sqlite3.h)
+$(BUILD)/release/app/db.o $(BUILD)/release/app/db_admin.o: $(BUILD)/sqlite-choice $(if $(SQLITE_DIR),$(SQLITE_DIR)/sqlite3.h)
 
 $(BUILD)/release/sqlite3.o: $(SQLITE_DIR)/sqlite3.c $(BUILD)/sqlite-choice Makefile
 	@mkdir -p $(@D)
@@ -121,7 +121,7 @@ $(BUILD)/san/%.o: %.c $(HEADERS) Makefile
 
 # A rule each: one pattern rule with three targets would make all three at once, from one of them.
 define embed
-$(BUILD)/$(1)/%.o: %.S schema.sql app/demo.sql docs/openapi.json Makefile
+$(BUILD)/$(1)/%.o: %.S schema.sql app/demo.sql $(wildcard migrations/*.sql) docs/openapi.json Makefile
 	@mkdir -p $$(@D)
 	@$(CC) -I. -c -o $$@ $$<
 endef

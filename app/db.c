@@ -2,15 +2,12 @@
 
 #include <assert.h>
 #include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
 #include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
-#include "draft.h"
+#include "db_internal.h"
 #include "log.h"
 #include "schema.h"
 
@@ -386,7 +383,7 @@ const char *db_error(const struct db *db) {
 
 /* ---- connections ---------------------------------------------------------------------------- */
 
-static void library_setup(void) {
+void db_library_setup(void) {
     static bool done;
     if (!done) {
         sqlite3_config(SQLITE_CONFIG_SINGLETHREAD);
@@ -395,7 +392,7 @@ static void library_setup(void) {
     }
 }
 
-static bool execute(sqlite3 *handle, const char *sql, char error[static DB_ERROR_BYTES]) {
+bool db_execute(sqlite3 *handle, const char *sql, char error[static DB_ERROR_BYTES]) {
     if (sqlite3_exec(handle, sql, NULL, NULL, NULL) == SQLITE_OK) {
         return true;
     }
@@ -403,8 +400,7 @@ static bool execute(sqlite3 *handle, const char *sql, char error[static DB_ERROR
     return false;
 }
 
-/* The first column of the first row; -1 when it cannot be had. */
-static int64_t ask(sqlite3 *handle, const char *sql) {
+int64_t db_ask(sqlite3 *handle, const char *sql) {
     sqlite3_stmt *prepared = NULL;
     int64_t value = -1;
     if (sqlite3_prepare_v2(handle, sql, -1, &prepared, NULL) == SQLITE_OK &&
@@ -415,8 +411,9 @@ static int64_t ask(sqlite3 *handle, const char *sql) {
     return value;
 }
 
-static bool is_ours(sqlite3 *handle, const char *path, char error[static DB_ERROR_BYTES]) {
-    int64_t application = ask(handle, "PRAGMA application_id");
+bool db_is_ours(sqlite3 *handle, const char *path, int oldest, const char *advice,
+                char error[static DB_ERROR_BYTES]) {
+    int64_t application = db_ask(handle, "PRAGMA application_id");
     int reason = sqlite3_errcode(handle) & 0xFF;
     if (application < 0 && (reason == SQLITE_READONLY || reason == SQLITE_CANTOPEN)) {
         snprintf(error, DB_ERROR_BYTES,
@@ -425,20 +422,23 @@ static bool is_ours(sqlite3 *handle, const char *path, char error[static DB_ERRO
         return false;
     }
     if (application < 0) {
-        snprintf(error, DB_ERROR_BYTES,
-                 "%s cannot be read as a database (%s): give another --db, or make one with "
-                 "'larder init'",
-                 path, sqlite3_errmsg(handle));
+        snprintf(error, DB_ERROR_BYTES, "%s cannot be read as a database (%s): %s", path,
+                 sqlite3_errmsg(handle), advice);
         return false;
     }
     if (application != SCHEMA_APPLICATION_ID) {
-        snprintf(error, DB_ERROR_BYTES,
-                 "%s is not a Larder database: give another --db, or make one with 'larder init'",
-                 path);
+        snprintf(error, DB_ERROR_BYTES, "%s is not a Larder database: %s", path, advice);
         return false;
     }
-    int64_t version = ask(handle, "PRAGMA user_version");
-    if (version != SCHEMA_VERSION) {
+    int64_t version = db_ask(handle, "PRAGMA user_version");
+    if (version >= 1 && version < oldest) {
+        snprintf(error, DB_ERROR_BYTES,
+                 "%s has schema version %lld and this program needs %d: run 'larder migrate --db "
+                 "%s'; the database was not changed",
+                 path, (long long)version, SCHEMA_VERSION, path);
+        return false;
+    }
+    if (version < oldest || version > SCHEMA_VERSION) {
         snprintf(error, DB_ERROR_BYTES,
                  "%s has schema version %lld and this program needs %d: use the program that fits, "
                  "the database was not changed",
@@ -459,7 +459,7 @@ static bool configure(struct db *db, enum db_sync sync, char error[static DB_ERR
              "PRAGMA cache_size = -%d; PRAGMA mmap_size = 0; PRAGMA foreign_keys = ON; "
              "PRAGMA temp_store = MEMORY; PRAGMA synchronous = %s",
              CACHE_KIB, sync == DB_SYNC_FULL ? "FULL" : "NORMAL");
-    if (!execute(db->handle, sql, error)) {
+    if (!db_execute(db->handle, sql, error)) {
         return false;
     }
     if (db->mode != DB_WRITE) {
@@ -468,7 +468,7 @@ static bool configure(struct db *db, enum db_sync sync, char error[static DB_ERR
         sqlite3_wal_autocheckpoint(db->handle, 0);
         return true;
     }
-    if (!execute(db->handle, "PRAGMA journal_mode = WAL; PRAGMA secure_delete = OFF", error)) {
+    if (!db_execute(db->handle, "PRAGMA journal_mode = WAL; PRAGMA secure_delete = OFF", error)) {
         return false;
     }
     sqlite3_wal_autocheckpoint(db->handle, 0); /* never inside a commit: the worker chooses when */
@@ -476,7 +476,7 @@ static bool configure(struct db *db, enum db_sync sync, char error[static DB_ERR
     return true;
 }
 
-static void explain_open(const char *path, const char *reason, char error[static DB_ERROR_BYTES]) {
+void db_explain_open(const char *path, const char *reason, char error[static DB_ERROR_BYTES]) {
     struct stat status;
     if (stat(path, &status) != 0 && errno == ENOENT) {
         snprintf(error, DB_ERROR_BYTES,
@@ -493,7 +493,7 @@ static void explain_open(const char *path, const char *reason, char error[static
 
 struct db *db_open(const char *path, enum db_mode mode, enum db_sync sync,
                    char error[static DB_ERROR_BYTES]) {
-    library_setup();
+    db_library_setup();
     struct db *db = calloc(1, sizeof *db);
     if (db == NULL) {
         log_out_of_memory();
@@ -503,7 +503,7 @@ struct db *db_open(const char *path, enum db_mode mode, enum db_sync sync,
                 (mode == DB_READ ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE);
     int code = sqlite3_open_v2(path, &db->handle, flags, NULL);
     if (code != SQLITE_OK) {
-        explain_open(path, sqlite3_errstr(code), error);
+        db_explain_open(path, sqlite3_errstr(code), error);
         db_close(db);
         return NULL;
     }
@@ -514,7 +514,8 @@ struct db *db_open(const char *path, enum db_mode mode, enum db_sync sync,
         db_close(db);
         return NULL;
     }
-    if (!is_ours(db->handle, path, error) || !configure(db, sync, error)) {
+    if (!db_is_ours(db->handle, path, SCHEMA_VERSION, DB_ADVICE, error) ||
+        !configure(db, sync, error)) {
         db_close(db);
         return NULL;
     }
@@ -546,85 +547,4 @@ void db_close(struct db *db) {
     }
     sqlite3_close(db->handle);
     free(db);
-}
-
-/* With a rollback journal: when it is closed all is in the one file. The first to serve it turns it
- * to a WAL. */
-static bool fill(sqlite3 *handle, const char *schema, const char *demo,
-                 char error[static DB_ERROR_BYTES]) {
-    char mark[128];
-    snprintf(mark, sizeof mark, "PRAGMA application_id = %d; PRAGMA user_version = %d",
-             SCHEMA_APPLICATION_ID, SCHEMA_VERSION);
-    return execute(handle, "PRAGMA foreign_keys = ON; BEGIN", error) &&
-           execute(handle, schema, error) && (demo == NULL || execute(handle, demo, error)) &&
-           execute(handle, mark, error) && execute(handle, "COMMIT", error);
-}
-
-bool db_create(const char *path, const char *schema, const char *demo,
-               char error[static DB_ERROR_BYTES]) {
-    library_setup();
-    char draft[PATH_MAX];
-    if (access(path, F_OK) == 0) {
-        snprintf(error, DB_ERROR_BYTES, "%s exists already and was not changed", path);
-        return false;
-    }
-    int descriptor = draft_create(path, 0644, draft); /* SQLite would hide why it cannot */
-    if (descriptor < 0) {
-        snprintf(error, DB_ERROR_BYTES, "cannot create %s: %s", path, strerror(errno));
-        return false;
-    }
-    close(descriptor);
-    sqlite3 *handle = NULL;
-    int code = sqlite3_open_v2(draft, &handle, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL);
-    bool created = false;
-    if (code != SQLITE_OK) {
-        snprintf(error, DB_ERROR_BYTES, "cannot create %s: %s", path,
-                 strerror(sqlite3_system_errno(handle)));
-    } else {
-        created = fill(handle, schema, demo, error);
-    }
-    if (sqlite3_close(handle) != SQLITE_OK || !created) {
-        unlink(draft); /* SQLite has deleted its journal, or does so when it is opened: not here */
-        return false;
-    }
-    if (!draft_publish(draft, path)) {
-        snprintf(error, DB_ERROR_BYTES, "cannot create %s: %s", path, strerror(errno));
-        return false;
-    }
-    return true;
-}
-
-static int complaints(sqlite3 *handle, const char *sql, bool one_column,
-                      void (*complain)(const char *sentence)) {
-    sqlite3_stmt *prepared = NULL;
-    int found = 0;
-    int code = sqlite3_prepare_v2(handle, sql, -1, &prepared, NULL);
-    while (code == SQLITE_OK && (code = sqlite3_step(prepared)) == SQLITE_ROW) {
-        const char *first = (const char *)sqlite3_column_text(prepared, 0);
-        if (one_column && first != NULL && strcmp(first, "ok") == 0) {
-            code = SQLITE_OK;
-            continue;
-        }
-        char sentence[DB_ERROR_BYTES];
-        if (one_column) {
-            snprintf(sentence, sizeof sentence, "%s", first == NULL ? "?" : first);
-        } else {
-            snprintf(sentence, sizeof sentence, "row %lld of %s refers to nothing",
-                     (long long)sqlite3_column_int64(prepared, 1), first == NULL ? "?" : first);
-        }
-        complain(sentence);
-        found++;
-        code = SQLITE_OK;
-    }
-    if (code != SQLITE_DONE && code != SQLITE_OK) {
-        complain(sqlite3_errmsg(handle));
-        found++;
-    }
-    sqlite3_finalize(prepared);
-    return found;
-}
-
-int db_check(struct db *db, void (*complain)(const char *sentence)) {
-    return complaints(db->handle, "PRAGMA integrity_check", true, complain) +
-           complaints(db->handle, "PRAGMA foreign_key_check", false, complain);
 }

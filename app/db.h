@@ -2,8 +2,9 @@
  *
  * What it is for: connections, transactions, and a cache of prepared statements with no way around
  * it. A statement is asked for by its SQL literal; the first call prepares it, every later call
- * finds it by the literal's address. There is no prepare and no finalize in this interface. db.c is
- * the only file that includes sqlite3.h: another database would stand beside it behind this header.
+ * finds it by the literal's address. There is no prepare and no finalize in this interface. db.c
+ * and db_admin.c, about whole databases, alone include sqlite3.h: another database would stand
+ * beside them behind their headers.
  *
  * Ownership: a connection belongs to the process that opened it and must not cross a fork.
  * Statements belong to the connection. Text handed to db_bind_text() is borrowed until
@@ -62,15 +63,6 @@ const char *db_library_option(int i);
  * knows; never alters it. On failure returns NULL and leaves one sentence in error. */
 struct db *db_open(const char *path, enum db_mode mode, enum db_sync sync,
                    char error[static DB_ERROR_BYTES]);
-
-/* Creates a database at path and runs the scripts, in one transaction, then marks it as ours. An
- * existing file is refused and left alone. Nothing is left at path on failure. */
-bool db_create(const char *path, const char *schema, const char *demo,
-               char error[static DB_ERROR_BYTES]);
-
-/* Integrity and foreign keys of the whole file. Calls complain for each fault; returns their
- * number. Reads everything: minutes on a large file. */
-int db_check(struct db *db, void (*complain)(const char *sentence));
 
 /* Closes the connection. The last writer to close empties the WAL into the database file. */
 void db_close(struct db *db);

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "db.h"
+#include "db_admin.h"
 #include "log.h"
 #include "schema.h"
 #include "secrets.h"

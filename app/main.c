@@ -3,11 +3,14 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "check.h"
 #include "commands.h"
 #include "db.h"
+#include "db_admin.h"
 #include "first_start.h"
 #include "health_check.h"
 #include "jwt.h"
+#include "lock.h"
 #include "log.h"
 #include "schema.h"
 #include "settings.h"
@@ -69,9 +72,11 @@ static int check(const struct settings *settings) {
         settings->cors_origin == NULL ? "none" : settings->cors_origin,
         settings->probes ? "on" : "off");
     bool can_start = show_secrets(settings);
-    int faults = db_check(db, complain);
     db_close(db);
-    printf("integrity: %s\n", faults == 0 ? "ok" : "DAMAGED, restore a backup");
+    bool alone = !lock_is_held(settings->db);
+    int faults = check_file(settings->db, alone, complain);
+    printf("integrity: %s%s\n", faults == 0 ? "ok" : "DAMAGED, restore a backup",
+           alone ? "" : "; while it is served, full-text indexes are checked in backups alone");
     return faults == 0 && can_start ? 0 : 1;
 }
 
@@ -90,12 +95,19 @@ static int help(const struct settings *settings);
 static const struct command {
     const char *name, *help;
     int (*run)(const struct settings *settings);
+    bool file; /* the word after the name is a file's path */
 } commands[] = {
     {"serve", "serve the database to nginx; ends on SIGTERM or Ctrl-C", serve},
     {"init", "create the database; with --demo, filled with demo data", init},
     {"health", "ask the running service whether it is ready; exit status 0 when it is",
      health_check},
     {"check", "check the database's integrity and schema, show the settings", check},
+    {"backup", "copy the database, also while it is served; --overwrite: over an older copy",
+     command_backup, .file = true},
+    {"restore", "put a backup in the database's place; the one before is kept", command_restore,
+     .file = true},
+    {"migrate", "bring the database to this program's schema, keeping a copy unless --no-copy",
+     command_migrate},
     {"token", "print a token for a user, for scripts", command_token},
     {"user add", "add a user; the password is read from standard input", command_user_add},
     {"user passwd", "give a user another password, likewise", command_user_passwd},
@@ -112,7 +124,9 @@ static int help(const struct settings *settings) {
     printf("larder: a small CRUD API over SQLite, behind nginx\n\nusage: larder COMMAND "
            "[OPTION...]\n\ncommands:\n");
     for (int i = 0; i < COMMANDS; i++) {
-        printf("  %-24s %s\n", commands[i].name, commands[i].help);
+        char left[32];
+        snprintf(left, sizeof left, "%s%s", commands[i].name, commands[i].file ? " FILE" : "");
+        printf("  %-24s %s\n", left, commands[i].help);
     }
     printf("\noptions, or environment variables, and what holds without them:\n");
     settings_help(stdout);
@@ -137,10 +151,21 @@ int main(int argc, char **argv) {
     }
     for (int i = 0; i < COMMANDS; i++) {
         if (strcmp(name, commands[i].name) == 0) {
+            const char *file = NULL;
+            if (commands[i].file) {
+                if (argc < 3 || argv[2][0] == '-' || argv[2][0] == '\0') {
+                    log_sentence("which file? larder %s FILE [OPTION...]", name);
+                    return 2;
+                }
+                file = argv[2];
+                argc--;
+                argv++;
+            }
             if (!settings_read(&settings, argc - 1, argv + 1, error, sizeof error)) {
                 log_sentence("%s", error);
                 return 2;
             }
+            settings.file = file;
             return commands[i].run(&settings);
         }
     }

@@ -126,16 +126,18 @@ static bool write_key(int descriptor) {
 }
 
 bool secrets_create(const char *path, char error[static SECRETS_ERROR_BYTES]) {
-    char draft[PATH_MAX];
-    int descriptor = draft_create(path, 0600, draft);
-    bool created = descriptor >= 0 && write_key(descriptor) && draft_publish(draft, path);
-    if (!created) {
-        snprintf(error, SECRETS_ERROR_BYTES, "cannot make the secret file %s: %s", path,
-                 strerror(errno));
+    char reason[DB_ERROR_BYTES];
+    struct draft draft;
+    bool created = draft_open(&draft, path, false, reason);
+    if (created && !write_key(draft.descriptor)) {
+        snprintf(reason, sizeof reason, "cannot write %s: %s", path, strerror(errno));
+        draft_discard(&draft);
+        created = false;
     }
-    if (descriptor >= 0) {
-        close(descriptor);
-        unlink(draft); /* is gone already, unless writing failed */
+    created = created && draft_publish(&draft, false, reason);
+    if (!created) {
+        snprintf(error, SECRETS_ERROR_BYTES, "cannot make the secret file (%.*s)",
+                 SECRETS_ERROR_BYTES - 32, reason);
     }
     return created;
 }

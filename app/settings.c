@@ -189,6 +189,20 @@ static bool use(const struct option *option, struct settings *settings, const ch
     return true;
 }
 
+/* Options without a value and a variable; the help of their commands names them. */
+static bool read_switch(struct settings *settings, const char *name) {
+    if (strcmp(name, "--demo") == 0) {
+        settings->demo = true;
+    } else if (strcmp(name, "--overwrite") == 0) {
+        settings->overwrite = true;
+    } else if (strcmp(name, "--no-copy") == 0) {
+        settings->copy = false;
+    } else {
+        return false;
+    }
+    return true;
+}
+
 bool settings_read(struct settings *settings, int argc, char **argv, char *error,
                    size_t error_size) {
     *settings = (struct settings){
@@ -198,6 +212,7 @@ bool settings_read(struct settings *settings, int argc, char **argv, char *error
         .sync = DB_SYNC_FULL,
         .socket_mode = 0660,
         .token_ttl_s = 3600,
+        .copy = true,
     };
     for (int i = 0; i < OPTIONS; i++) {
         const char *value = options[i].variable == NULL ? NULL : getenv(options[i].variable);
@@ -216,8 +231,7 @@ bool settings_read(struct settings *settings, int argc, char **argv, char *error
             }
         }
         if (option == NULL) {
-            if (strcmp(argv[i], "--demo") == 0) {
-                settings->demo = true;
+            if (read_switch(settings, argv[i])) {
                 continue;
             }
             snprintf(error, error_size, "'%s' is not an option: see 'larder help'", argv[i]);

@@ -24,6 +24,9 @@ struct settings {
     bool probes;             /* the routes of the published comparisons are there */
     bool demo;               /* init: with the demo data */
     enum settings_init init;
+    const char *file;                          /* of the commands that have one: a backup */
+    bool overwrite;                            /* backup: in the place of an existing file */
+    bool copy;                                 /* migrate: keep one of the database before */
     const char *secret_file;                   /* NULL: nobody can log in */
     const char *token_issuer, *token_audience; /* NULL: not asked for */
     int64_t token_ttl_s;

@@ -17,6 +17,7 @@
 
 #include "clock.h"
 #include "jwt.h"
+#include "lock.h"
 #include "log.h"
 #include "sockets.h"
 #include "worker.h"
@@ -51,28 +52,10 @@ struct supervisor {
 
 /* ---- start ---------------------------------------------------------------------------------- */
 
-/* The lock belongs to the open file: it lasts until the supervisor and the writer, who inherits it,
- * have both ended. */
-static bool lock_database(struct supervisor *supervisor) {
-    char path[PATH_MAX];
-    char real[PATH_MAX];
-    const char *db = supervisor->settings->db;
-    if (realpath(db, real) == NULL) {
-        return log_refuse("there is no database at %s: make one with 'larder init --db %s'", db,
-                          db);
-    }
-    if (snprintf(path, sizeof path, "%s.lock", real) >= (int)sizeof path) {
-        return log_refuse("the path of the database is too long");
-    }
-    supervisor->lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-    if (supervisor->lock < 0) {
-        return log_refuse("cannot open %s: %s; its directory must be writable", path,
-                          strerror(errno));
-    }
-    if (flock(supervisor->lock, LOCK_EX | LOCK_NB) != 0) {
-        return log_refuse("another larder serves %s: stop it first", db);
-    }
-    return true;
+/* Held until the supervisor and the writer, who inherits it, have both ended. */
+static bool lock(struct supervisor *supervisor) {
+    supervisor->lock = lock_database(supervisor->settings->db);
+    return supervisor->lock >= 0;
 }
 
 /* Opens it once: a start that must fail fails here, with a sentence, and not in every worker. */
@@ -114,7 +97,7 @@ static bool start(struct supervisor *supervisor) {
     }
     supervisor->count += supervisor->tokens != NULL;
     /* read first: beside a file that is not ours, not even a lock file is left */
-    if (!check_database(settings, DB_READ) || !lock_database(supervisor) ||
+    if (!check_database(settings, DB_READ) || !lock(supervisor) ||
         !check_database(settings, DB_WRITE) || !sockets_open(&supervisor->sockets, settings)) {
         return false;
     }

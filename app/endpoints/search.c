@@ -57,15 +57,9 @@ struct text search_expression(struct arena *arena, struct text text) {
     return buffer_text(&out);
 }
 
-/* One statement for all rows: between statements the index would write out what it has, at a cost
- * that hardly depends on how much that is. */
 bool search_catch_up(struct db *db) {
-    bool done =
-        db_run(db_statement(
-            db, "INSERT INTO products_search (products_search, rowid, sku, name)"
-                " SELECT command, id, sku, name FROM products_search_changes ORDER BY seq")) ==
-            DB_DONE &&
-        db_run(db_statement(db, "DELETE FROM products_search_changes")) == DB_DONE;
+    bool done = db_run(db_statement(db, SEARCH_FEED)) == DB_DONE &&
+                db_run(db_statement(db, "DELETE FROM products_search_changes")) == DB_DONE;
     db_reset_statements(db);
     return done;
 }

@@ -7,6 +7,13 @@
 #include "../db.h"
 #include "../text.h"
 
+/* Puts all that waits to be put there into the index. One statement for all rows: between
+ * statements the index would write out what it has, at a cost that hardly depends on how much that
+ * is. */
+#define SEARCH_FEED                                                                                \
+    "INSERT INTO products_search (products_search, rowid, sku, name)"                              \
+    " SELECT command, id, sku, name FROM products_search_changes ORDER BY seq"
+
 /* Brings the index up to date with the products that this transaction, or another program, has
  * changed. For the writer, before a commit. Returns false when that failed: see db_failure(). */
 bool search_catch_up(struct db *db);

@@ -1,14 +1,12 @@
 """The command line: what does not start says in one sentence why, and what to do."""
 import contextlib
-import hashlib
 import os
-import pathlib
 import re
 import shutil
 import sqlite3
 import subprocess
-import tempfile
 
+from databases import damage, digest, directory, schema_version
 from harness import Service, create_database, expect, expect_each, expect_equal, larder, run_larder
 from runner import Skip, test
 
@@ -31,16 +29,6 @@ MESSAGE_BYTES = 600
 
 def variable(option):
     return "LARDER_" + option[2:].upper().replace("-", "_")
-
-
-@contextlib.contextmanager
-def directory():
-    with tempfile.TemporaryDirectory(prefix="larder-") as path:
-        yield pathlib.Path(path)
-
-
-def digest(path):
-    return hashlib.sha256(pathlib.Path(path).read_bytes()).hexdigest()
 
 
 def expect_refusal(done, status, advice):
@@ -88,7 +76,7 @@ def _():
 def _():
     with directory() as here:
         def check(case):
-            name, change = case
+            name, change, advice = case
             path = here / name / "larder.db"
             path.parent.mkdir()
             create_database(path)
@@ -96,10 +84,11 @@ def _():
                 version, = database.execute("PRAGMA user_version").fetchone()
                 database.execute("PRAGMA user_version = %d" % (version + change))
             before = digest(path)
-            expect_not_served(path, "schema version %d .*use the program that fits" % (version + change),
-                              run_dir=here / "run")
+            expect_not_served(path, "schema version %d .*%s" % (version + change, advice), run_dir=here / "run")
             expect_equal(digest(path), before, "the database's bytes")
-        expect_each((("newer", 1), ("older", -1), ("long-" * 40, 1)), check)
+        fits = "use the program that fits"
+        expect_each((("newer", 1, fits), ("older", -1, "larder migrate --db "), ("none", -schema_version(), fits),
+                     ("long-" * 40, 1, fits)), check)
 
 
 @test("check is 0 for a good database, 1 for one with a damaged index or a missing half")
@@ -110,14 +99,8 @@ def _():
         done = run_larder("check", "--db", str(good))
         expect_equal((done.returncode, done.stderr), (0, ""), "a good one")
         expect("integrity: ok" in done.stdout, "check says %s" % done.stdout)
-        with contextlib.closing(sqlite3.connect(good)) as database:
-            size, = database.execute("PRAGMA page_size").fetchone()
-            page, = database.execute("SELECT rootpage FROM sqlite_schema WHERE type = 'index' AND "
-                                     "tbl_name = 'products' AND sql IS NULL").fetchone()
-        content = bytearray(good.read_bytes())
-        for i in range(page * size - 12, page * size - 4):  # the end of a page is where its cells are
-            content[i] ^= 0xFF
-        damaged.write_bytes(content)
+        shutil.copy(good, damaged)
+        damage(damaged)
         half.write_bytes(good.read_bytes()[:good.stat().st_size // 2])
         for path in (damaged, half):
             done = run_larder("check", "--db", str(path))
@@ -249,7 +232,8 @@ def _():
         done = run_larder(name)
         expect_equal((done.returncode, done.stderr), (0, ""), "larder %s" % name)
         missing = [word for option in OPTIONS for word in (option, variable(option)) if word not in done.stdout]
-        missing += [word for word in ("serve", "init", "--demo", "health", "check", "version", "help", "token", "user add",
+        missing += [word for word in ("serve", "init", "--demo", "health", "check", "backup FILE", "--overwrite",
+                                      "restore FILE", "migrate", "--no-copy", "version", "help", "token", "user add",
                                       "user passwd", "user disable", "user enable", "--user", "--ttl", "--email", "--name")
                     if word not in done.stdout]
         expect(not missing, "larder %s does not list %s" % (name, missing))

@@ -8,6 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "db_admin.h"
 #include "schema.h"
 #include "support.h"
 
@@ -32,12 +33,6 @@ static void run_raw(sqlite3 *raw, const char *sql) {
     if (sqlite3_exec(raw, sql, NULL, NULL, &message) != SQLITE_OK) {
         fail_msg("%s: %s", sql, message);
     }
-}
-
-static void alter(const char *path, const char *sql) {
-    sqlite3 *raw = open_raw(path);
-    run_raw(raw, sql);
-    sqlite3_close(raw);
 }
 
 static enum db_result insert_category(struct db *db, const char *name) {
@@ -573,7 +568,7 @@ static void a_commit_outlives_the_death_of_its_process(void **state) {
     assert_int_equal(status, 0);
     struct db *db = scratch_open(DB_WRITE);
     assert_int_equal(count_categories(db), 3);
-    assert_int_equal(db_check(db, NULL), 0);
+    assert_int_equal(db_check(scratch_path("db"), false, NULL, NULL), 0);
     assert_begin(db);
     assert_commit(db);
     db_close(db);
@@ -632,9 +627,9 @@ static void an_empty_file_is_refused_and_left_alone(void **state) {
 
 static void a_database_of_another_program_is_refused_and_left_alone(void **state) {
     (void)state;
-    alter(scratch_path("db"),
-          "CREATE TABLE t (x); INSERT INTO t VALUES (1); PRAGMA application_id = 1;"
-          "PRAGMA user_version = 1");
+    scratch_alter(scratch_path("db"),
+                  "CREATE TABLE t (x); INSERT INTO t VALUES (1); PRAGMA application_id = 1;"
+                  "PRAGMA user_version = 1");
     assert_refused(scratch_path("db"), "not a Larder database");
     assert_int_equal(scratch_files(), 1);
 }
@@ -646,7 +641,7 @@ static void a_database_of_another_schema_version_is_refused_and_left_alone(void 
     for (size_t i = 0; i < COUNT(versions); i++) {
         char sql[64];
         snprintf(sql, sizeof sql, "PRAGMA user_version = %d", versions[i]);
-        alter(scratch_path("db"), sql);
+        scratch_alter(scratch_path("db"), sql);
         assert_refused(scratch_path("db"), "schema version");
     }
 }
@@ -687,61 +682,6 @@ static void opening_sets_what_the_service_relies_on(void **state) {
         assert_int_equal(db_integer(statement, 0), 0);
         db_close(db);
     }
-}
-
-/* ---- creating ------------------------------------------------------------------------------- */
-
-static void an_existing_file_is_never_replaced(void **state) {
-    (void)state;
-    char error[DB_ERROR_BYTES] = "";
-    size_t before_length = 0;
-    size_t after_length = 0;
-    db_close(writer_with_two_categories());
-    char *before = scratch_read(scratch_path("db"), &before_length);
-    assert_false(db_create(scratch_path("db"), schema_sql, NULL, error));
-    assert_non_null(strstr(error, "exists already"));
-    char *after = scratch_read(scratch_path("db"), &after_length);
-    assert_int_equal(after_length, before_length);
-    assert_memory_equal(after, before, before_length);
-    assert_int_equal(scratch_files(), 1);
-    free(before);
-    free(after);
-}
-
-static void a_creation_that_fails_leaves_nothing_behind(void **state) {
-    static const struct {
-        const char *schema, *demo;
-    } cases[] = {
-        {"CREATE TABLE a (x); CREATE NONSENSE", NULL},
-        {"CREATE TABLE a (x)", "INSERT INTO b VALUES (1)"},
-        {"CREATE TABLE a (x UNIQUE)", "INSERT INTO a VALUES (1), (1)"},
-        {"nonsense", NULL},
-        {"CREATE TABLE p (id INTEGER PRIMARY KEY);"
-         "CREATE TABLE c (p INTEGER REFERENCES p (id) DEFERRABLE INITIALLY DEFERRED)",
-         "INSERT INTO c VALUES (1)"}, /* fails in the commit */
-    };
-    (void)state;
-    for (size_t i = 0; i < COUNT(cases); i++) {
-        char error[DB_ERROR_BYTES] = "";
-        assert_false(db_create(scratch_path("db"), cases[i].schema, cases[i].demo, error));
-        assert_int_not_equal(error[0], '\0');
-        assert_int_equal(scratch_files(), 0);
-    }
-    char error[DB_ERROR_BYTES] = "";
-    assert_false(db_create(scratch_path("no/such/directory"), schema_sql, NULL, error));
-    assert_non_null(strstr(error, "cannot create"));
-    assert_int_equal(scratch_files(), 0);
-}
-
-static void a_new_database_is_one_file_that_opens(void **state) {
-    (void)state;
-    scratch_database(false);
-    assert_int_equal(scratch_files(), 1);
-    struct db *db = scratch_open(DB_WRITE);
-    assert_int_equal(count_categories(db), 0);
-    assert_int_equal(db_check(db, NULL), 0);
-    db_close(db);
-    assert_int_equal(scratch_files(), 1);
 }
 
 /* ---- the write-ahead log -------------------------------------------------------------------- */
@@ -815,147 +755,6 @@ static void the_last_writer_to_close_empties_the_wal_and_a_reader_never_does(voi
     db_close(NULL);
 }
 
-/* ---- checking ------------------------------------------------------------------------------- */
-
-static char complaints[4096];
-static int complained; /* times */
-
-static void complain(const char *sentence) {
-    size_t used = strlen(complaints);
-    complained++;
-    snprintf(complaints + used, sizeof complaints - used, "%s\n", sentence);
-}
-
-static void a_check_complains_of_references_to_nothing(void **state) {
-    (void)state;
-    scratch_database(true);
-    struct db *db = scratch_open(DB_READ);
-    complaints[0] = '\0';
-    assert_int_equal(db_check(db, complain), 0);
-    assert_string_equal(complaints, "");
-    db_close(db);
-    alter(scratch_path("db"),
-          "PRAGMA foreign_keys = OFF; UPDATE products SET category_id = 777 WHERE id IN (3, 4)");
-    db = scratch_open(DB_READ);
-    assert_int_equal(db_check(db, complain), 2);
-    assert_non_null(strstr(complaints, "row 3 of products"));
-    assert_non_null(strstr(complaints, "row 4 of products"));
-    db_close(db);
-}
-
-static void a_check_complains_of_damage(void **state) {
-    (void)state;
-    scratch_database(true);
-    struct stat status;
-    assert_int_equal(stat(scratch_path("db"), &status), 0);
-    FILE *file = fopen(scratch_path("db"), "r+");
-    assert_non_null(file);
-    for (off_t at = status.st_size / 2 / 4096 * 4096; at < status.st_size * 3 / 4; at += 4096) {
-        fseek(file, (long)at, SEEK_SET);
-        fputs("damage", file);
-    }
-    fclose(file);
-    struct db *db = scratch_open(DB_READ);
-    complained = 0;
-    int found = db_check(db, complain);
-    assert_true(found > 0);
-    assert_int_equal(found, complained);
-    db_close(db);
-}
-
-/* ---- the demo data -------------------------------------------------------------------------- */
-
-static void the_demo_data_has_the_promised_rows(void **state) {
-    static const struct {
-        const char *sql;
-        int64_t expected;
-    } cases[] = {
-        {"SELECT count(*) FROM products", 10000},
-        {"SELECT min(id) FROM products", 1},
-        {"SELECT max(id) FROM products", 12499},
-        {"SELECT count(*) FROM products WHERE id % 5 = 0", 0},
-        {"SELECT count(DISTINCT sku) FROM products", 10000},
-        {"SELECT count(*) FROM categories", 50},
-        {"SELECT max(id) FROM categories", 50},
-        {"SELECT count(*) FROM products p LEFT JOIN categories c ON c.id = p.category_id WHERE c.id IS NULL",
-         0},
-        {"SELECT seq FROM sqlite_sequence WHERE name = 'products'", 12500},
-    };
-    (void)state;
-    scratch_database(true);
-    struct db *db = scratch_open(DB_READ);
-    for (size_t i = 0; i < COUNT(cases); i++) {
-        struct db_statement *statement =
-            db_statement_cached(db, cases[i].sql, strlen(cases[i].sql));
-        assert_true(db_row(statement));
-        if (db_integer(statement, 0) != cases[i].expected) {
-            fail_msg("%s: %lld", cases[i].sql, (long long)db_integer(statement, 0));
-        }
-        db_reset_statements(db);
-    }
-    db_close(db);
-}
-
-static void the_first_demo_product_is_the_contracts_example(void **state) {
-    (void)state;
-    scratch_database(true);
-    struct db *db = scratch_open(DB_READ);
-    struct db_statement *statement = db_statement(
-        db, "SELECT p.sku, p.name, p.price_cents, p.stock, c.id, c.name, p.created_at, p.updated_at"
-            "  FROM products p JOIN categories c ON c.id = p.category_id WHERE p.id = 1");
-    static const char *const expected[] = {
-        "SKU-000001",           "Product 1",           "7919", "3", "2", "Category 2",
-        "2026-11-30T22:00:00Z", "2026-11-30T22:00:00Z"};
-    assert_true(db_row(statement));
-    for (int i = 0; i < (int)COUNT(expected); i++) {
-        assert_text(db_text(statement, i), text_from(expected[i]));
-    }
-    db_close(db);
-}
-
-/* Appends every row of every table. */
-static void dump(const char *path, struct buffer *out) {
-    sqlite3 *raw = open_raw(path);
-    sqlite3_stmt *tables = NULL;
-    sqlite3_prepare_v2(raw,
-                       "SELECT name, sql FROM sqlite_schema WHERE type = 'table' ORDER BY name", -1,
-                       &tables, NULL);
-    while (sqlite3_step(tables) == SQLITE_ROW) {
-        const char *name = (const char *)sqlite3_column_text(tables, 0);
-        char sql[256];
-        sqlite3_stmt *rows = NULL;
-        snprintf(sql, sizeof sql, "SELECT * FROM \"%s\"", name);
-        buffer_append(out, text_from(name));
-        assert_int_equal(sqlite3_prepare_v2(raw, sql, -1, &rows, NULL), SQLITE_OK);
-        while (sqlite3_step(rows) == SQLITE_ROW) {
-            for (int i = 0; i < sqlite3_column_count(rows); i++) {
-                const char *value = sqlite3_column_blob(rows, i);
-                buffer_append(out, TEXT("|"));
-                buffer_append(out, (struct text){.data = value,
-                                                 .length = (size_t)sqlite3_column_bytes(rows, i)});
-            }
-        }
-        sqlite3_finalize(rows);
-    }
-    sqlite3_finalize(tables);
-    sqlite3_close(raw);
-}
-
-static void the_demo_data_is_the_same_every_time(void **state) {
-    (void)state;
-    struct arena arena = {0};
-    struct buffer dumps[2] = {{.arena = &arena}, {.arena = &arena}};
-    for (int i = 0; i < 2; i++) {
-        char error[DB_ERROR_BYTES];
-        const char *path = scratch_path(i == 0 ? "one" : "two");
-        assert_true(db_create(path, schema_sql, schema_demo_sql, error));
-        dump(path, &dumps[i]);
-    }
-    assert_true(dumps[0].length > 500000);
-    assert_text(buffer_text(&dumps[0]), buffer_text(&dumps[1]));
-    arena_destroy(&arena);
-}
-
 static void the_library_tells_its_version_and_options(void **state) {
     (void)state;
     assert_int_equal(db_library_version()[0], '3');
@@ -1004,17 +803,9 @@ int main(void) {
         TEST(a_database_of_another_schema_version_is_refused_and_left_alone),
         TEST(a_directory_is_refused),
         TEST(opening_sets_what_the_service_relies_on),
-        TEST(an_existing_file_is_never_replaced),
-        TEST(a_creation_that_fails_leaves_nothing_behind),
-        TEST(a_new_database_is_one_file_that_opens),
         TEST(pages_gather_in_the_wal_until_a_checkpoint_moves_them),
         TEST(a_checkpoint_does_not_wait_for_a_reader_and_ends_after_it),
         TEST(the_last_writer_to_close_empties_the_wal_and_a_reader_never_does),
-        TEST(a_check_complains_of_references_to_nothing),
-        TEST(a_check_complains_of_damage),
-        TEST(the_demo_data_has_the_promised_rows),
-        TEST(the_first_demo_product_is_the_contracts_example),
-        TEST(the_demo_data_is_the_same_every_time),
         cmocka_unit_test(the_library_tells_its_version_and_options),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -100,7 +100,7 @@ static void a_file_that_is_there_is_kept_and_a_failure_leaves_nothing(void **sta
     (void)state;
     assert_true(read_content(&before, "7 " SECRET_32, 0600, error));
     assert_false(secrets_create(scratch_path("secret"), error));
-    assert_non_null(strstr(error, "File exists"));
+    assert_non_null(strstr(error, "exists already"));
     assert_true(secrets_read(&after, scratch_path("secret"), error));
     assert_string_equal(after.keys[0].kid, "7");
     assert_false(secrets_create(scratch_path("no/secret"), error));

@@ -47,6 +47,8 @@ static void without_options_the_defaults_hold(void **state) {
     assert_int_equal(settings.socket_mode, 0660);
     assert_null(settings.cors_origin);
     assert_false(settings.demo);
+    assert_false(settings.overwrite);
+    assert_true(settings.copy);
     assert_false(settings.probes);
     assert_int_equal(settings.init, INIT_NOTHING);
 }
@@ -68,6 +70,9 @@ static void each_option_sets_its_value(void **state) {
     assert_string_equal(settings.db, "larder.db"); /* nothing is left of the call before */
     assert_true(READ(&settings, "--db=a=b", ));
     assert_string_equal(settings.db, "a=b");
+    assert_true(READ(&settings, "--overwrite", "--no-copy", ));
+    assert_true(settings.overwrite);
+    assert_false(settings.copy);
     assert_true(READ(&settings, "--probes=on", ));
     assert_true(settings.probes);
     assert_true(READ(&settings, "--init=demo", ));

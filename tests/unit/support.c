@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +12,7 @@
 #include <sys/time.h>
 #include <unistd.h>
 
+#include "db_admin.h"
 #include "schema.h"
 
 void support_assert_text(struct text got, struct text expected, const char *file, int line) {
@@ -111,6 +113,36 @@ const char *scratch_database(bool demo) {
         fail_msg("%s", error);
     }
     return path;
+}
+
+static sqlite3 *open_raw(const char *path) {
+    sqlite3 *raw = NULL;
+    if (sqlite3_open(path, &raw) != SQLITE_OK) {
+        fail_msg("%s: %s", path, sqlite3_errmsg(raw));
+    }
+    return raw;
+}
+
+void scratch_alter(const char *path, const char *sql) {
+    sqlite3 *raw = open_raw(path);
+    char *message = NULL;
+    if (sqlite3_exec(raw, sql, NULL, NULL, &message) != SQLITE_OK) {
+        fail_msg("%s: %s", sql, message);
+    }
+    sqlite3_close(raw);
+}
+
+int64_t scratch_ask(const char *path, const char *sql) {
+    sqlite3 *raw = open_raw(path);
+    sqlite3_stmt *statement = NULL;
+    if (sqlite3_prepare_v2(raw, sql, -1, &statement, NULL) != SQLITE_OK ||
+        sqlite3_step(statement) != SQLITE_ROW) {
+        fail_msg("%s: %s", sql, sqlite3_errmsg(raw));
+    }
+    int64_t value = sqlite3_column_int64(statement, 0);
+    sqlite3_finalize(statement);
+    sqlite3_close(raw);
+    return value;
 }
 
 struct db *scratch_open(enum db_mode mode) {

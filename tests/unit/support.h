@@ -64,6 +64,10 @@ char *scratch_read(const char *path, size_t *length);
  * scratch_path("db"). */
 const char *scratch_database(bool demo);
 
+/* Runs SQL behind the product's back, or asks for one number. */
+void scratch_alter(const char *path, const char *sql);
+int64_t scratch_ask(const char *path, const char *sql);
+
 /* Opens it; the test fails when that fails. */
 struct db *scratch_open(enum db_mode mode);
 
