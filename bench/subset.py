@@ -5,16 +5,14 @@ The server has a fresh demo database (`larder init --demo`) and the secret of FI
 again; two deals stay. Closing line: `N passed, N failed`. Exit 0 all passed, 1 something failed, 2 nobody answers.
 """
 import argparse
-import base64
 import concurrent.futures
-import hashlib
-import hmac
-import json
 import pathlib
 import secrets
 import sys
 import time
 from urllib.parse import parse_qsl, urlsplit
+
+import tokens
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "tests"))
 from harness import Client, expect, expect_equal, product  # noqa: E402: found through the line above
@@ -37,7 +35,7 @@ class Run:
     def __init__(self, url, secret_file):
         self.url = url
         self.client = Client(url)
-        self.kid, self.secret = pathlib.Path(secret_file).read_text().splitlines()[0].split(" ")
+        self.kid, self.secret = tokens.read_secret(secret_file)
         self.prefix, self.count = "subset-%s-" % secrets.token_hex(4), 0
         self.made = []
 
@@ -52,23 +50,13 @@ class Run:
         return answer
 
     def token(self, header=None, secret=None, **claims):
-        """Rightly signed, unless the arguments say otherwise; a claim that is None is left out."""
-        claims = {"sub": "1", "exp": int(time.time()) + 600, **claims}
-        parts = [{"alg": "HS256", "typ": "JWT", **(header or {})},
-                 {name: value for name, value in claims.items() if value is not None}]
-        signed = b".".join(base64url(json.dumps(part).encode()) for part in parts)
-        code = hmac.new((secret or self.secret).encode(), signed, hashlib.sha256).digest()
-        return (signed + b"." + base64url(code)).decode()
+        return tokens.token(secret or self.secret, header, **claims)
 
     def bearer(self, token=None):
         return {"Authorization": "Bearer " + (token or self.token())}
 
     def deals(self, page=1, per_page=20):
         return json_of(self.client.get("/api/deals?page=%d&per_page=%d" % (page, per_page), self.bearer()))
-
-
-def base64url(data):
-    return base64.urlsafe_b64encode(data).rstrip(b"=")
 
 
 def media_type(answer):
