@@ -6,16 +6,14 @@ again; two deals stay. Closing line: `N passed, N failed`. Exit 0 all passed, 1 
 """
 import argparse
 import concurrent.futures
-import pathlib
 import secrets
 import sys
 import time
 from urllib.parse import parse_qsl, urlsplit
 
+import places  # noqa: F401: for the next line
 import tokens
-
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "tests"))
-from harness import Client, expect, expect_equal, product  # noqa: E402: found through the line above
+from harness import Client, expect, expect_equal, product
 
 CHECKS = []  # (name, function of a Run)
 
