@@ -12,6 +12,7 @@ Every server has passed bench/subset.py before it is measured; one that cannot b
 and nginx, and strace for one section. The machine should be otherwise idle."""
 import argparse
 import os
+import pathlib
 import signal
 import sys
 import time
@@ -23,9 +24,9 @@ import report
 import results
 import subset
 from harness import end_tidily_when_terminated
-from sections import SECTIONS, quick_setups
+from sections import SECTIONS
 from servers import Left, Running, larder, peer_names, peer_servers, prepare_larder, prepare_peer
-from setups import Setup, demo_database, measure_setups, seconds_of
+from setups import Setup, demo_database, measure_setups
 
 QUICK_PEERS = ["go", "node-quick"]
 BINARIES = {"larder": "static/larder", "larder, system's SQLite": "larder"}  # by what `make` builds
@@ -37,22 +38,26 @@ class Bench:
     def __init__(self, options):
         self.warmup, self.seconds, self.rounds = options.warmup, options.seconds, options.rounds
         self.sizes = options.sizes
-        self.binary = ROOT / "build" / BINARIES["larder"]
-        self.demo = BUILT / "demo.db"
+        self.peers = chosen_peers(options)
+        self.binary = pathlib.Path(options.compare[0] if options.compare else ROOT / "build" / BINARIES["larder"]).resolve()
+        os.environ["LARDER"] = str(self.binary)  # for what makes databases
+        self.demo = demo_database(BUILT / "demo.db")
         self.servers, self.facts, self.left_out = [], {}, {}
         self.passed, self.failed = set(), {}
 
     def tell(self, text):
         print("%s  %s" % (time.strftime("%H:%M:%S"), text), flush=True)
 
-    def prepare(self, peers):
-        """Builds all that is to be measured."""
-        os.environ["LARDER"] = str(self.binary)  # for what makes databases
+    def prepare_larder(self):
+        """Both binaries, and the time that building each from nothing takes."""
         for name, target in BINARIES.items():
             built = ROOT / "build" / target
+            self.tell("builds %s once more, for the time that takes" % name)
             self.facts[name] = prepare_larder("larder-static" if target.startswith("static") else "larder-system", built, target)
-            self.servers.append(larder(built, name))
-        demo_database(self.demo)
+            self.servers.append(larder(built, name, is_variant=name != "larder"))
+
+    def prepare_peers(self, peers):
+        """Installs and builds; what cannot be had is left out by name."""
         for name in peers:
             self.tell("prepares " + name)
             try:
@@ -64,8 +69,9 @@ class Bench:
             self.facts[name] = facts
             self.servers += peer_servers(name, facts)
 
-    def all_servers(self):
-        return self.servers
+    def one_of_each(self):
+        """Without the variants, and without the floor, which serves nothing."""
+        return [server for server in self.servers if not server.is_variant and server.kind != "floor"]
 
     def passes(self, server):
         """Whether it serves what it must; looked at once."""
@@ -87,6 +93,14 @@ class Bench:
     def fail(self, server, complaint):
         self.failed[server.key] = complaint
         self.tell("FAILED %s: %s" % (server.key, complaint))
+
+
+def chosen_peers(options):
+    """The floor, which is no peer, goes with the whole benchmark."""
+    there = peer_names()
+    if options.quick:
+        return options.peers if options.peers is not None else [name for name in QUICK_PEERS if name in there]
+    return [name for name in there if options.peers is None or name in options.peers or name == "floor"]
 
 
 def expected(bench, names):
@@ -117,19 +131,18 @@ def run_sections(bench, names):
 
 
 def quick(bench):
-    setups = quick_setups(bench)
-    rows = measure_setups(bench, setups)
+    bench.servers.append(larder(bench.binary, "larder"))
+    bench.prepare_peers(bench.peers)
+    rows = measure_setups(bench, [Setup(server, (load.get(), load.mix())) for server in bench.servers])
     results.write({"sections": {"quick": {"rows": rows, "machine": results.machine()}}}, BUILT / "quick.json")
     print()
     print("\n\n".join(report.load_tables(rows)))
+    return 1 if bench.failed else 0
 
 
 def compare(bench, binaries):
-    for binary in binaries:
-        bench.servers.append(larder(os.path.abspath(binary), os.path.relpath(binary, ROOT)))
-    os.environ["LARDER"] = os.path.abspath(binaries[0])
-    demo_database(bench.demo)
-    rows = measure_setups(bench, [Setup(server, (load.get(), load.mix())) for server in bench.servers])
+    servers = [larder(os.path.abspath(binary), os.path.relpath(binary, ROOT)) for binary in binaries]
+    rows = measure_setups(bench, [Setup(server, (load.get(), load.mix())) for server in servers])
     print()
     print("\n\n".join([*report.load_tables(rows), report.idle_table(rows)]))
     return 1 if bench.failed else 0
@@ -166,13 +179,10 @@ def main():
     bench = Bench(options)
     if options.compare:
         return compare(bench, options.compare)
-    peers = options.peers if options.peers is not None else peer_names()
     if options.quick:
-        peers = [name for name in options.peers or QUICK_PEERS if name in peer_names()]
-    bench.prepare(peers)
-    if options.quick:
-        quick(bench)
-        return 0
+        return quick(bench)
+    bench.prepare_larder()
+    bench.prepare_peers(bench.peers)
     tell_plan(bench, options.sections)
     if not options.plan:
         run_sections(bench, options.sections)

@@ -232,7 +232,7 @@ def conditions(name, section):
     sizes = ' SIZES="%s"' % " ".join(map(str, section["sizes"])) if name == "scale" else ""
     command = 'make bench SECTIONS=%s WARMUP=%d SECONDS=%d ROUNDS=%d%s' % (
         name, settings["WARMUP"], settings["SECONDS"], settings["ROUNDS"], sizes)
-    return "`%s`, %s, %.0f minutes." % (command, machine["date"], max(1, section["took_s"] / 60))
+    return "`%s`, %s, %.1f minutes." % (command, machine["date"], section["took_s"] / 60)
 
 
 def machine_text(sections):

@@ -27,23 +27,18 @@ WAIT_MS, WAIT_SECONDS, WAITERS, LONG_WAIT_MS = 1000, 10, 10_000, 8000
 
 def main_setups(bench):
     setups = []
-    for server in bench.all_servers():
+    for server in bench.servers:
         setups += [Setup(server, (load.get(), load.mix())), Setup(server, (load.mix(),), sync="normal")]
     return setups
 
 
-def quick_setups(bench):
-    return [Setup(server, (load.get(), load.mix())) for server in bench.all_servers() if server.name != "larder, system's SQLite"]
-
-
 def connection_setups(bench):
-    return [Setup(server, (load.get(), load.mix()), (10, 256)) for server in bench.all_servers()
+    return [Setup(server, (load.get(), load.mix()), (10, 256)) for server in bench.servers
             if server.name in ("larder", *CONNECTION_PEERS)]
 
 
 def workload_setups(bench):
-    return [Setup(server, tuple(load.PLAIN)) for server in bench.all_servers()
-            if server.kind != "floor" and server.name != "larder, system's SQLite"]
+    return [Setup(server, tuple(load.PLAIN)) for server in bench.one_of_each()]
 
 
 def default_setups(bench):
@@ -102,7 +97,7 @@ def scale_seconds(bench):
 def start(bench):
     """The time from nothing to the first 200, of every server; of Larder also without nginx, at its own socket."""
     rows = []
-    for server in [*bench.all_servers(), Server("larder", "direct", "larder", (str(bench.binary),))]:
+    for server in [*bench.servers, Server("larder", "direct", "larder", (str(bench.binary),))]:
         if server.front == "nginx" and not bench.passes(server):
             continue
         setup = Setup(server, ())
@@ -125,7 +120,7 @@ def wait(bench):
     """100 connections for ten seconds, then 10,000 at once: Larder behind nginx, peers served directly."""
     waiters.allow_descriptors(WAITERS + 200)
     rows = []
-    for server in [waiting_larder(bench), *(each for each in bench.all_servers() if each.front == "direct")]:
+    for server in [waiting_larder(bench), *(each for each in bench.one_of_each() if each.front == "direct")]:
         if not bench.passes(server):
             continue
         try:
@@ -173,10 +168,10 @@ def of_setups(setups, again=False):
 # name: (what to do, how many seconds that is expected to take)
 SECTIONS = {
     "main": of_setups(main_setups, again=True),
-    "start": (start, lambda bench: (len(bench.all_servers()) + 1) * STARTS * 0.7),
+    "start": (start, lambda bench: (len(bench.servers) + 1) * STARTS * 0.7),
     "connections": of_setups(connection_setups),
     "workloads": of_setups(workload_setups),
-    "wait": (wait, lambda bench: 26 * (1 + sum(server.front == "direct" for server in bench.all_servers()))),
+    "wait": (wait, lambda bench: 30 * (1 + sum(server.front == "direct" for server in bench.one_of_each()))),
     "defaults": of_setups(default_setups),
     "scale": (scale, scale_seconds),
     "syscalls": (syscalls, lambda bench: 2 * bench.seconds + 5),

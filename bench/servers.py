@@ -48,6 +48,7 @@ class Server:
     nginx_workers: int = 0  # 0: as the configuration ships
     connections: int = 0    # that nginx may hold; 0: likewise
     cpus: str = ""          # the processors for all of it, as taskset names them
+    is_variant: bool = False  # of another server; measured in the main section alone
 
     @property
     def key(self):
@@ -228,6 +229,11 @@ def call(name, verb, seconds=1800):
     return done.stdout.strip()
 
 
+def peer_sources(name):
+    """Its own folder, and what it may share with others."""
+    return [path for path in sorted(PEERS.iterdir()) if path.name == name or not (path / "peer.sh").exists() and path.suffix != ".md"]
+
+
 def fingerprint(*paths):
     """Of the contents of the files and folders."""
     digest = hashlib.sha256()
@@ -264,7 +270,7 @@ def prepare_peer(name):
         script = call(name, "script") if kind == "fastcgi" and has_script(name) else ""
         return {"version": call(name, "version"), "bytes": int(call(name, "size")), "build_s": took, "kind": kind,
                 "script": script}
-    return prepared(name, fingerprint(PEERS / name), make)
+    return prepared(name, fingerprint(*peer_sources(name)), make)
 
 
 def has_script(name):
@@ -280,8 +286,8 @@ def peer_servers(name, facts):
     variants = [(name, ())]
     if name == "node-tuned":
         variants = [(name, (("GROUP_COMMIT", "1"),)), (name + ", no group commit", (("GROUP_COMMIT", "0"),))]
-    return [Server(label, front, facts["kind"], command, settings, facts["script"]) for label, settings in variants
-            for front in fronts]
+    return [Server(label, front, facts["kind"], command, settings, facts["script"], is_variant=label != name)
+            for label, settings in variants for front in fronts]
 
 
 def prepare_larder(name, binary, target):
