@@ -1,15 +1,5 @@
-"""What is measured: Larder, the floor and the peers; how each is made, started and stopped.
-
-A peer is a folder of bench/peers with an executable peer.sh, called with a verb:
-
-    install   gets what it needs; 1 and one sentence on standard output when that cannot be had here
-    build     builds into build/bench/NAME
-    version   one line: its runtime, framework and SQLite
-    size      the bytes that have to be shipped to run it
-    kind      `http` (listens at 127.0.0.1:$PORT) or `fastcgi` (listens at $SOCKET)
-    script    of a FastCGI peer that wants SCRIPT_FILENAME: its path. Other peers have no such verb
-    serve     runs until SIGTERM, with DB, PORT, SOCKET, SYNC, SECRET_FILE and GROUP_COMMIT in its environment
-"""
+"""What is measured: Larder, the floor and the peers; how each is made, started and stopped. What a peer is, with the verbs of
+its peer.sh, tells bench/peers/README.md."""
 import dataclasses
 import hashlib
 import json
