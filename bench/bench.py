@@ -23,6 +23,7 @@ import load
 import report
 import results
 import subset
+import tables
 from harness import end_tidily_when_terminated
 from sections import SECTIONS
 from servers import Left, Running, larder, peer_names, peer_servers, prepare_larder, prepare_peer
@@ -136,7 +137,7 @@ def quick(bench):
     rows = measure_setups(bench, [Setup(server, (load.get(), load.mix())) for server in bench.servers])
     results.write({"sections": {"quick": {"rows": rows, "machine": results.machine()}}}, BUILT / "quick.json")
     print()
-    print("\n\n".join(report.load_tables(rows)))
+    print("\n\n".join(tables.load_tables(rows)))
     return 1 if bench.failed else 0
 
 
@@ -144,7 +145,7 @@ def compare(bench, binaries):
     servers = [larder(os.path.abspath(binary), os.path.relpath(binary, ROOT)) for binary in binaries]
     rows = measure_setups(bench, [Setup(server, (load.get(), load.mix())) for server in servers])
     print()
-    print("\n\n".join([*report.load_tables(rows), report.idle_table(rows)]))
+    print("\n\n".join([*tables.load_tables(rows), tables.idle_table(rows)]))
     return 1 if bench.failed else 0
 
 

@@ -1,12 +1,12 @@
 """The numbers that Larder is to hold, each computed from what was measured."""
 import collections
 
-from figures import best, chosen, figure, ratio
+from figures import best, chosen, counted, figure, ratio
 
 OURS = {"larder", "larder, system's SQLite", "floor"}
 TESTED = "held by a test"
 
-# `value` is text; `is_met` True, False, None where it was not measured, or TESTED; `remark` says against whom, or where else to look.
+# `value` is text; `is_met` True, False, None where it was not measured, or TESTED; `remark` says against whom, or where to look.
 Bound = collections.namedtuple("Bound", "what limit value is_met remark")
 
 
@@ -43,10 +43,12 @@ def of_load(rows):
     floor = chosen(rows, server="floor", load="mix", sync="full")
     nginx, direct, any_front = {"nginx"}, {"direct"}, {"nginx", "direct"}
     return [
-        against_best("CPU a request against the best peer behind the same nginx, GET", 0.5, rows, "cpu_us", "GET", "full", nginx),
+        against_best("CPU a request against the best peer behind the same nginx, GET", 0.5, rows, "cpu_us", "GET", "full",
+                     nginx),
         against_best("the same, the mix, FULL", 0.5, rows, "cpu_us", "mix", "full", nginx),
         against_best("the same, the mix, NORMAL", 0.5, rows, "cpu_us", "mix", "normal", nginx),
-        against_best("the mix through nginx against the best peer without a proxy, FULL", 0.8, rows, "cpu_us", "mix", "full", direct),
+        against_best("the mix through nginx against the best peer without a proxy, FULL", 0.8, rows, "cpu_us", "mix", "full",
+                     direct),
         against_best("the same, NORMAL", 0.8, rows, "cpu_us", "mix", "normal", direct),
         against_best("GET through nginx against the best peer without a proxy", 1.2, rows, "cpu_us", "GET", "full", direct),
         at_most("the mix over nginx with a trivial FastCGI answer", 1.4, ratio(full, floor, "cpu_us")),
@@ -82,8 +84,9 @@ def of_wait(rows):
     result = [Bound("/wait?ms=1000, 100 connections for 10 s", "990 answers", "%d" % answers.median if answers else "",
                     answers.median >= 990 if answers else None, "")]
     in_time, latest = figure(many, "in_time"), figure(many, "latest_s")
-    result.append(Bound("10,000 waiting at once", "all within 1.1 s of their due time", "%d" % in_time.median if in_time else "",
-                        in_time.median >= 10000 if in_time else None, "the latest after %.2f s" % latest.median if latest else ""))
+    result.append(Bound("10,000 waiting at once", "all within 1.1 s of their due time",
+                        "%d" % in_time.median if in_time else "", in_time.median >= 10000 if in_time else None,
+                        "the latest after %.2f s" % latest.median if latest else ""))
     for what, limit, name in ("Larder", 64, "peak_app_mib"), ("all", 256, "peak_mib"):
         peak = figure(many, name)
         result.append(at_most("memory meanwhile, %s" % what, limit, peak and peak.most, "PSS", " MiB", 1))
@@ -108,7 +111,7 @@ HELD_BY_TESTS = [Bound("kill -9 of any worker or of all, under load", "0 acknowl
 
 def all_bounds(results):
     def rows(section):
-        return results["sections"].get(section, {}).get("rows", [])
+        return counted(results["sections"].get(section, {}).get("rows", []))
     told = [row["told"] for row in rows("sqlite")]
     return [*of_load(rows("main")), *of_memory(rows("main")), *of_image(results["servers"].get("larder", {})),
             *of_start(rows("start")), *of_wait(rows("wait")), *of_sqlite(cache_ratio(told[0]) if told else None), *HELD_BY_TESTS]

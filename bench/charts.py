@@ -2,7 +2,7 @@
 import math
 from xml.sax.saxutils import escape
 
-from figures import chosen, figure, grouped
+from figures import chosen, counted, figure, grouped
 
 STYLE = """<style>
 text { font: 13px system-ui, sans-serif; fill: #1f2328 } .title { font-weight: 600 } .ours { font-weight: 600 }
@@ -24,8 +24,9 @@ def box(x, y, width, height, kind):
 
 
 def page(height, title, parts):
-    return "\n".join(['<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" width="%d" height="%d" role="img">' % (
-        WIDTH, height, WIDTH, height), "<title>%s</title>" % escape(title), STYLE, box(0, 0, WIDTH, height, "ground"), *parts, "</svg>", ""])
+    head = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" width="%d" height="%d" role="img">' % (
+        WIDTH, height, WIDTH, height)
+    return "\n".join([head, "<title>%s</title>" % escape(title), STYLE, box(0, 0, WIDTH, height, "ground"), *parts, "</svg>", ""])
 
 
 # ------------------------------------------------------------------------------------------------- bars
@@ -49,10 +50,8 @@ def bars(rows):
 def bar_lines(rows, name):
     """(server, front, microseconds of the app, of nginx), the least sum first."""
     lines = []
-    for (server, front), group in grouped(chosen(rows, load=name, sync="full"), "server", "front").items():
-        group = [row for row in group if row.get("round") != "again"]
-        if group:
-            lines.append((server, front, figure(group, "app_us").median, figure(group, "nginx_us").median))
+    for (server, front), group in grouped(chosen(counted(rows), load=name, sync="full"), "server", "front").items():
+        lines.append((server, front, figure(group, "app_us").median, figure(group, "nginx_us").median))
     return sorted(lines, key=lambda line: line[2] + line[3])
 
 

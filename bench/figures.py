@@ -17,6 +17,11 @@ def chosen(rows, **where):
     return [row for row in rows if fits(row)]
 
 
+def counted(rows):
+    """Without the repetition that tells of drift."""
+    return [row for row in rows if row.get("round") != "again"]
+
+
 def grouped(rows, *names):
     """{(value of each name…): rows}, in the order in which they came."""
     groups = {}

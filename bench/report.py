@@ -1,87 +1,20 @@
 """The report: tables of what was measured, put between two marks of docs/benchmarks.md, and the charts beside it."""
 import bounds
 import charts
-from figures import chosen, figure, grouped
+from figures import chosen, counted, figure, grouped
 from places import ROOT
+from tables import errors, label, load_tables, matrix, table, told
 
 PAGE = ROOT / "docs" / "benchmarks.md"
 BEGIN, END = "<!-- make bench: begin -->", "<!-- make bench: end -->"
-SYNC = {"full": "FULL", "normal": "NORMAL"}
-
-
-# ------------------------------------------------------------------------------------------------- text
-
-def table(heads, lines):
-    return "\n".join("| %s |" % " | ".join(cells) for cells in [heads, ["---"] * len(heads), *lines])
-
-
-def told(spread, digits=1):
-    """The median, with least and most where there are several."""
-    if spread is None:
-        return ""
-    form = "{:,.%df}" % digits
-    if spread.least == spread.most:
-        return form.format(spread.median)
-    return "%s (%s to %s)" % tuple(form.format(value) for value in spread)
-
-
-def by_median(rows, name, *keys):
-    """Groups of rows, the least median of a figure first; those without the figure last."""
-    groups = grouped(rows, *keys).items()
-    return sorted(groups, key=lambda item: figure(item[1], name).median if figure(item[1], name) else float("inf"))
-
-
-def label(server, front):
-    return server if front == "direct" else server + ", behind nginx"
-
-
-def errors(rows):
-    count, of_5xx = (sum(row["figures"][name] for row in rows) for name in ("errors", "5xx"))
-    return "%d" % count + (" (%d of 5xx)" % of_5xx if of_5xx else "")
-
-
-# ------------------------------------------------------------------------------------------------ tables
-
-def load_table(rows):
-    lines = []
-    for (server, front), group in by_median(rows, "cpu_us", "server", "front"):
-        lines.append([label(server, front), told(figure(group, "cpu_us")), told(figure(group, "nginx_us")) if front == "nginx" else "",
-                      told(figure(group, "requests_s"), 0), *(told(figure(group, name), 2) for name in ("p50_ms", "p99_ms", "p999_ms")),
-                      told(figure(group, "peak_mib")), errors(group)])
-    return table(["served by", "CPU us a request", "of it nginx", "requests/s", "p50 ms", "p99 ms", "p99.9 ms", "peak MiB", "errors"],
-                 lines)
-
-
-def load_tables(rows):
-    """One for each load, setting of SYNC and number of connections."""
-    rows = [row for row in rows if "cpu_us" in row["figures"] and row.get("round") != "again"]
-    return ["%s, SYNC %s, %d connections\n\n%s" % (name, SYNC[sync], connections, load_table(group))
-            for (name, sync, connections), group in grouped(rows, "load", "sync", "connections").items()]
-
-
-def idle_table(rows):
-    idle = chosen(rows, load="idle", sync="full")
-    return table(["served by", "idle memory without nginx, MiB", "with it"],
-                 [[label(*key), told(figure(group, "idle_app_mib")), told(figure(group, "idle_mib"))]
-                  for key, group in grouped(idle, "server", "front").items()])
-
-
-def matrix(rows, name, digits=1):
-    """Servers by loads, one figure."""
-    rows = [row for row in rows if name in row["figures"]]
-    loads = list(dict.fromkeys(row["load"] for row in rows))
-    lines = []
-    for (server, front), group in by_median(rows, name, "server", "front"):
-        lines.append([label(server, front), *(told(figure(chosen(group, load=load), name), digits) for load in loads)])
-    return table(["served by", *loads], lines)
 
 
 # ---------------------------------------------------------------------------------------------- sections
 
 def bounds_text(results):
     lines = [[bound.what, bound.limit, bound.value, bounds.verdict(bound), bound.remark] for bound in bounds.all_bounds(results)]
-    return "Each number that Larder is to hold; the value is computed from the tables below.\n\n" + table(
-        ["what", "bound", "value", "", ""], lines)
+    return ("Each number that Larder is to hold; the value is computed from the tables below.\n\n"
+            + table(["what", "bound", "value", "", ""], lines))
 
 
 def drift_text(rows):
@@ -103,15 +36,15 @@ def main_text(section, results):
 
 def sizes_text(results):
     """What each server is, in the order of its size."""
-    idle = [row for row in results["sections"].get("main", {}).get("rows", []) if row["load"] == "idle" and row["sync"] == "full"]
+    idle = chosen(counted(results["sections"].get("main", {}).get("rows", [])), load="idle", sync="full")
     starts = results["sections"].get("start", {}).get("rows", [])
     lines = []
     for name, facts in sorted(results["servers"].items(), key=lambda item: item[1]["bytes"]):
-        variants = {row["server"] for row in idle if row["server"] == name or row["server"].startswith(name + ", no ")} or {name}
-        fronts = ("direct", "nginx") if chosen(idle, server=variants, front="direct") else ("nginx",)
+        fronts = list(dict.fromkeys(row["front"] for row in chosen(idle, server=name))) or ["nginx"]
         for front in fronts:
-            lines.append([label(name, front), facts["version"] if front == fronts[0] else "", "%.1f" % (facts["bytes"] / 1e6),
-                          "%.1f" % facts["build_s"], told(figure(chosen(idle, server=name, front=front), "idle_app_mib")),
+            lines.append([label(name, front), facts["version"] if front == fronts[0] else "",
+                          "%.1f" % (facts["bytes"] / 1e6), "%.1f" % facts["build_s"],
+                          told(figure(chosen(idle, server=name, front=front), "idle_app_mib")),
                           told(figure(chosen(idle, server=name, front=front), "idle_mib")),
                           told(figure(chosen(starts, server=name, front=front), "start_ms"))])
     return "\n".join([
@@ -139,17 +72,19 @@ def wait_text(section, results):
     for (server, front), group in grouped(section["rows"], "server", "front").items():
         few, many = chosen(group, load="wait, 100"), chosen(group, load="wait, 10000")
         lines.append([label(server, front), told(figure(few, "answers"), 0), told(figure(few, "peak_mib")),
-                      "%d" % figure(many, "answered").median, "%d" % figure(many, "in_time").median,
-                      told(figure(many, "latest_s"), 2), told(figure(many, "peak_app_mib")), told(figure(many, "peak_mib"))])
+                      told(figure(many, "answered"), 0), told(figure(many, "in_time"), 0), told(figure(many, "latest_s"), 2),
+                      told(figure(many, "peak_app_mib")), told(figure(many, "peak_mib"))])
     ours = next((row for row in section["rows"] if row["server"] == "larder"), None)
     remark = ""
     if ours:
-        remark = "\n\nnginx here may hold %d connections in each of %d workers (CONNECTIONS=%d for nginx/render.sh): a client that waits takes two." % (
-            ours["nginx_connections"], ours["nginx_workers"], ours["nginx_connections"])
-    return ("/wait?ms=1000 on 100 connections, each asking again when answered, for 10 s; then 10,000 connections that wait at once for "
-            "8 s each, opened as fast as they are taken. In time is within 1.1 s of the due time.\n\n" + table(
-                ["served by", "answers of 1,000", "peak MiB", "answered of 10,000", "in time", "the latest, s", "peak MiB without nginx",
-                 "peak MiB, all"], lines) + remark)
+        remark = ("\n\nLarder's nginx may hold %d connections in each of its workers here, of which there are %d (CONNECTIONS for "
+                  "nginx/render.sh, worker_processes): a client that waits takes two." % (
+                      ours["nginx_connections"], ours["nginx_workers"]))
+    heads = ["served by", "answers of 1,000", "peak MiB", "answered of 10,000", "in time", "the latest, s",
+             "peak MiB without nginx", "peak MiB, all"]
+    return ("/wait?ms=1000 on 100 connections, each asking again when answered, for 10 s; then 10,000 connections that wait at "
+            "once for 8 s each, opened as fast as they are taken. In time is within 1.1 s of the due time.\n\n"
+            + table(heads, lines) + remark)
 
 
 def defaults_text(section, results):
@@ -162,10 +97,10 @@ def defaults_text(section, results):
             cells += [told(figure(of_load, "cpu_us")), told(figure(of_load, "requests_s"), 0), told(figure(of_load, "p99_ms"), 2)]
         idle = [row for row in section["rows"] if tuple(row.get(part) for part in ("cpus", "workers", "readers")) == key]
         lines.append(cells + [told(figure(idle, "idle_mib"))])
-    return ("Larder on one processor and on two (taskset), by nginx's workers and `--readers` (0: one process for both lanes). With one "
-            "processor wrk has the other to itself.\n\n" + table(
-                ["CPUs", "nginx workers", "readers", "GET: CPU us", "requests/s", "p99 ms", "mix: CPU us", "requests/s", "p99 ms", "idle MiB"],
-                lines))
+    heads = ["CPUs", "nginx workers", "readers", "GET: CPU us", "requests/s", "p99 ms", "mix: CPU us", "requests/s", "p99 ms",
+             "idle MiB"]
+    return ("Larder on one processor and on two (taskset), by nginx's workers and `--readers` (0: one process for both lanes). "
+            "With one processor wrk has the other to itself.\n\n" + table(heads, lines))
 
 
 def scale_text(section, results):
@@ -181,9 +116,9 @@ def scale_text(section, results):
     for name in loads:
         heads += [name + ": CPU us", "p99 ms"]
     left = "" if 10_000_000 in section["sizes"] else "\n\n10 million products were left out of this run."
-    return ("Larder with more products; ids, pages and words are drawn from all of them, and the file is in the page cache. The list is a page of 20 "
-            "from anywhere, the search a page of 20 that match two words.\n\n%s%s\n\n![CPU time a request by the number of products]"
-            "(benchmarks-scale.svg)" % (table(heads, lines), left))
+    return ("Larder with more products; ids, pages and words are drawn from all of them, and the file is in the page cache. The "
+            "list is a page of 20 from anywhere, the search a page of 20 that match two words.\n\n%s%s\n\n"
+            "![CPU time a request by the number of products](benchmarks-scale.svg)" % (table(heads, lines), left))
 
 
 def syscalls_text(section, results):
@@ -202,7 +137,8 @@ def sqlite_text(section, results):
         for name, value in named.items():
             if isinstance(value, list) and value and all(isinstance(entry, dict) for entry in value):
                 heads = list(dict.fromkeys(key for entry in value for key in entry))
-                parts.append((name + "\n\n" if name else "") + table(heads, [[plain(entry.get(head, "")) for head in heads] for entry in value]))
+                lines = [[plain(entry.get(head, "")) for head in heads] for entry in value]
+                parts.append((name + "\n\n" if name else "") + table(heads, lines))
             else:
                 parts.append("%s: %s" % (name, plain(value)))
     return "\n\n".join(parts)
@@ -236,9 +172,9 @@ def conditions(name, section):
 
 
 def machine_text(sections):
-    machines = {(tuple(sorted((key, value) for key, value in section["machine"].items() if key != "date"))) for section in sections.values()}
-    return " ".join("%(cpu)s, %(cpus)d processors, %(memory_gib)d GiB, Linux %(kernel)s, nginx %(nginx)s, wrk %(wrk)s." % dict(machine)
-                    for machine in machines)
+    told_of = ["%(cpu)s, %(cpus)d processors, %(memory_gib)d GiB, Linux %(kernel)s, nginx %(nginx)s, wrk %(wrk)s." % section["machine"]
+               for section in sections.values()]
+    return " ".join(dict.fromkeys(told_of))
 
 
 def absent_text(sections):
@@ -246,7 +182,7 @@ def absent_text(sections):
     for section in sections.values():
         left.update(section["left_out"])
         failed.update(section["failed"])
-    lines = ["- %s is left out: %s" % item for item in left.items()] + ["- %s is not measured, it failed: %s" % item for item in failed.items()]
+    lines = ["- %s is left out: %s" % item for item in left.items()] + ["- %s failed: %s" % item for item in failed.items()]
     return "\n\nNot in the tables:\n\n" + "\n".join(lines) if lines else ""
 
 

@@ -75,7 +75,7 @@ def measure_setups(bench, setups, again=False):
     if again and setups:
         bench.tell("the first again")
         attempt(setups[0], "again")
-    return rows
+    return [each for each in rows if "%(server)s %(front)s" % each not in bench.failed]
 
 
 def seconds_of(bench, setups, again=False):
