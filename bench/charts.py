@@ -72,20 +72,23 @@ def legend(y):
 # ----------------------------------------------------------------------------------------------- curves
 
 def curves(rows):
-    """CPU time a request by the number of products, a line for each load."""
+    """CPU time a request by the number of products, a line for each load; both axes are logarithmic."""
     lines = {name: sorted((count, figure(group, "cpu_us").median) for (count,), group in grouped(of_load, "products").items())
              for (name,), of_load in grouped([row for row in rows if "cpu_us" in row["figures"]], "load").items()}
     counts = sorted({count for points in lines.values() for count, _ in points})
-    top = max(value for points in lines.values() for _, value in points) * 1.1
+    marks = ticks([value for points in lines.values() for _, value in points])
     left, right, upper, lower = 60, WIDTH - 90, 50, 300
-    span = math.log10(counts[-1] / counts[0]) or 1
+
+    def share(value, least, most):
+        return math.log(value / least) / (math.log(most / least) or 1)
 
     def place(count, value):
-        return left + (right - left) * math.log10(count / counts[0]) / span, lower - (lower - upper) * value / top
+        return (left + (right - left) * share(count, counts[0], counts[-1]),
+                lower - (lower - upper) * share(value, marks[0], marks[-1]))
     parts = [text(MARGIN, MARGIN + 14, "CPU time a request by the number of products, microseconds", "title"),
              '<path d="M%d %dV%dH%d" class="axis line"/>' % (left, upper, lower, right)]
-    parts += [text(place(count, 0)[0], lower + 20, "{:,}".format(count), "", "middle") for count in counts]
-    for value in ticks(top):
+    parts += [text(place(count, marks[0])[0], lower + 20, "{:,}".format(count), "", "middle") for count in counts]
+    for value in marks:
         parts.append(text(left - 8, place(counts[0], value)[1] + 4, "%g" % value, "", "end"))
     ends = []
     for number, (name, points) in enumerate(lines.items()):
@@ -100,8 +103,9 @@ def curves(rows):
     return page(lower + 20 + 2 * MARGIN, "CPU time a request by the number of products", parts)
 
 
-def ticks(top):
-    """Round values up to the top, five or so."""
-    step = 10 ** math.floor(math.log10(top / 4))
-    step = next(step * factor for factor in (1, 2, 5, 10) if step * factor >= top / 5)
-    return [number * step for number in range(int(top / step) + 1)]
+def ticks(values):
+    """1, 2, 5, 10, 20 and so on: from the last that is not above the values to the first that is not below."""
+    steps = [factor * 10 ** power for power in range(-3, 9) for factor in (1, 2, 5)]
+    first = max(step for step in steps if step <= min(values))
+    last = min(step for step in steps if step >= max(values) and step > first)
+    return [step for step in steps if first <= step <= last]
