@@ -34,10 +34,10 @@ def main_text(section, results):
     return "\n\n".join(load_tables(section["rows"])) + drift_text(section["rows"])
 
 
-def sizes_text(results):
+def start_text(section, results):
     """What each server is, in the order of its size."""
     idle = chosen(counted(results["sections"].get("main", {}).get("rows", [])), load="idle", sync="full")
-    starts = results["sections"].get("start", {}).get("rows", [])
+    starts = section["rows"]
     lines = []
     for name, facts in sorted(results["servers"].items(), key=lambda item: item[1]["bytes"]):
         fronts = list(dict.fromkeys(row["front"] for row in chosen(idle, server=name))) or ["nginx"]
@@ -51,10 +51,6 @@ def sizes_text(results):
         "Shipped is what has to be there beside the system to run it, nginx not counted. Building starts from nothing, packages and",
         "SQLite's source at hand. The start is from nothing (nginx too, where it is used) to the first 200 on /health.", "",
         table(["served by", "what it is", "shipped MB", "build s", "idle MiB without nginx", "idle MiB, all", "start ms"], lines)])
-
-
-def start_text(section, results):
-    return sizes_text(results)
 
 
 def connections_text(section, results):
@@ -144,6 +140,11 @@ def sqlite_text(section, results):
     return "\n\n".join(parts)
 
 
+def image_text(section, results):
+    found = section["rows"][0]["figures"]
+    return "%.2f MB on disk, %.2f MB compressed." % (found["disk_mb"], found["compressed_mb"])
+
+
 def plain(value):
     return "%.4g" % value if isinstance(value, float) else str(value)
 
@@ -159,6 +160,7 @@ TEXTS = {
     "scale": ("Scale", scale_text),
     "syscalls": ("System calls and batches", syscalls_text),
     "sqlite": ("SQLite without HTTP", sqlite_text),
+    "image": ("Image", image_text),
 }
 
 

@@ -2,6 +2,7 @@
 its rows."""
 import json
 import os
+import re
 import resource
 import statistics
 import subprocess
@@ -161,6 +162,16 @@ def sqlite(bench):
     return [{"load": "sqlite", "figures": {}, "told": json.loads(path.read_text())}]
 
 
+def image(bench):
+    """The size of the service's image, as `make image` tells it; nothing where that cannot be made."""
+    done = subprocess.run(["make", "-C", str(ROOT), "--no-print-directory", "image"], capture_output=True, text=True)
+    found = re.search(r"([\d.]+) MB on disk.*?([\d.]+) MB compressed", done.stdout)
+    if not found:
+        bench.tell("the image cannot be made here: " + (done.stderr.strip() or "no reason told").splitlines()[-1])
+        return []
+    return [{"load": "image", "figures": {"disk_mb": float(found.group(1)), "compressed_mb": float(found.group(2))}}]
+
+
 def of_setups(setups, again=False):
     return (lambda bench: measure_setups(bench, setups(bench), again)), (lambda bench: seconds_of(bench, setups(bench), again))
 
@@ -176,4 +187,5 @@ SECTIONS = {
     "scale": (scale, scale_seconds),
     "syscalls": (syscalls, lambda bench: 2 * bench.seconds + 5),
     "sqlite": (sqlite, lambda bench: 60),
+    "image": (image, lambda bench: 60),
 }
