@@ -43,7 +43,7 @@ def start_text(section, results):
         fronts = list(dict.fromkeys(row["front"] for row in chosen(idle, server=name))) or ["nginx"]
         for front in fronts:
             lines.append([label(name, front), facts["version"] if front == fronts[0] else "",
-                          "%.1f" % (facts["bytes"] / 1e6), "%.1f" % facts["build_s"],
+                          "%.2f" % (facts["bytes"] / 1e6), "%.1f" % facts["build_s"],
                           told(figure(chosen(idle, server=name, front=front), "idle_app_mib")),
                           told(figure(chosen(idle, server=name, front=front), "idle_mib")),
                           told(figure(chosen(starts, server=name, front=front), "start_ms"))])
