@@ -24,10 +24,11 @@ import report
 import results
 import subset
 import tables
+from databases import demo_database, peer_database, search_index_complaint
 from harness import end_tidily_when_terminated
 from sections import SECTIONS
 from servers import Left, Running, larder, peer_names, peer_servers, prepare_larder, prepare_peer
-from setups import Setup, demo_database, measure_setups
+from setups import Setup, measure_setups
 
 QUICK_PEERS = ["node-quick", "node-tuned"]  # they need no compiling
 BINARIES = {"larder": "static/larder", "larder, system's SQLite": "larder"}  # by what `make` builds
@@ -43,6 +44,7 @@ class Bench:
         self.binary = pathlib.Path(options.compare[0] if options.compare else ROOT / "build" / BINARIES["larder"]).resolve()
         os.environ["LARDER"] = str(self.binary)  # for what makes databases
         self.demo = demo_database(BUILT / "demo.db")
+        self.peers_demo = peer_database(self.demo, BUILT / "demo-peers.db")
         self.servers, self.facts, self.left_out = [], {}, {}
         self.passed, self.failed = set(), {}
 
@@ -74,6 +76,9 @@ class Bench:
         """Without the variants, and without the floor, which serves nothing."""
         return [server for server in self.servers if not server.is_variant and server.kind != "floor"]
 
+    def database(self, server):
+        return self.demo if server.kind == "larder" else self.peers_demo
+
     def passes(self, server):
         """Whether it serves what it must; looked at once."""
         if server.kind == "floor" or server in self.passed:
@@ -81,8 +86,11 @@ class Bench:
         if server.key in self.failed:
             return False
         try:
-            with Running(server, self.demo) as running:
+            with Running(server, self.database(server)) as running:
                 _, failed = subset.verify(subset.Run(running.url, running.secret_file), self.tell)
+                running.stop()
+                complaint = search_index_complaint(running.database)
+                failed += [("the search index holds what the table holds", complaint)] if complaint else []
         except AssertionError as complaint:
             failed = [("start and stop", str(complaint))]
         if failed:

@@ -103,7 +103,7 @@ def start(bench):
             continue
         setup = Setup(server, ())
         for number in range(STARTS):
-            with Running(server, bench.demo) as running:
+            with Running(server, bench.database(server)) as running:
                 rows.append(row(setup, "start", {"start_ms": running.start_ms}, round=number + 1))
         bench.tell("%-32s %6.1f ms" % (server.key, statistics.median(each["figures"]["start_ms"] for each in rows[-STARTS:])))
     return rows
@@ -133,7 +133,7 @@ def wait(bench):
 
 def wait_rows(bench, server):
     setup = Setup(server, (), extra=(("nginx_workers", server.nginx_workers or 1), ("nginx_connections", server.connections)))
-    with Running(server, bench.demo) as running:
+    with Running(server, bench.database(server)) as running:
         with Peak(running.roots(), 0.5) as peak:
             answers = waiters.keep_waiting(running.port, 100, WAIT_MS, WAIT_SECONDS)
         rows = [row(setup, "wait, 100", {"answers": answers, "peak_app_mib": peak.kib[0] / 1024, "peak_mib": peak.all_kib / 1024})]

@@ -1,11 +1,8 @@
 """Measuring many servers in turn: a setup is a server that is started for some loads; a row is one measurement."""
 import dataclasses
-import os
 import pathlib
 import time
 
-import places  # noqa: F401: for the next line
-from harness import create_database
 from load import measure
 from servers import Running, Server
 
@@ -23,16 +20,6 @@ class Setup:
     extra: tuple = ()
 
 
-def demo_database(path):
-    """Made anew, copied for every start."""
-    fresh = path.with_suffix(".new")
-    path.parent.mkdir(parents=True, exist_ok=True)
-    fresh.unlink(missing_ok=True)
-    create_database(str(fresh), demo=True)
-    os.replace(fresh, path)
-    return path
-
-
 def row(setup, name, figures, **members):
     return {"server": setup.server.name, "front": setup.server.front, "sync": setup.sync, "load": name, **dict(setup.extra),
             **members, "figures": figures}
@@ -41,7 +28,7 @@ def row(setup, name, figures, **members):
 def measure_setup(bench, setup):
     """Starts the server on a fresh database and puts it under its loads, one after the other."""
     rows = []
-    with Running(setup.server, setup.template or bench.demo, setup.sync) as running:
+    with Running(setup.server, setup.template or bench.database(setup.server), setup.sync) as running:
         time.sleep(SETTLE_SECONDS)
         app, front = running.idle_mib()
         rows.append(row(setup, "idle", {"idle_app_mib": app, "idle_nginx_mib": front, "idle_mib": app + front}))

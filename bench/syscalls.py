@@ -13,9 +13,9 @@ import tempfile
 from places import BUILT, ROOT
 
 import load
+from databases import demo_database
 from harness import processes
 from servers import Running, larder
-from setups import demo_database
 
 
 def reader(running):

@@ -5,6 +5,7 @@ import pathlib
 import py_compile
 import re
 import socket
+import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -16,6 +17,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "bench"))
 import bounds  # noqa: E402: found through the line above
 import charts
+import databases
 import figures
 import grow
 import load
@@ -175,6 +177,46 @@ class Charts(unittest.TestCase):
     def test_ticks_go_from_below_the_least_to_above_the_most(self):
         self.assertEqual(charts.ticks([17, 45, 1163]), [10, 20, 50, 100, 200, 500, 1000, 2000])
         self.assertEqual(charts.ticks([20]), [20, 50])
+
+
+class Databases(unittest.TestCase):
+    """Made with the binary under test."""
+
+    def setUp(self):
+        directory = tempfile.TemporaryDirectory()
+        self.addCleanup(directory.cleanup)
+        self.demo = databases.demo_database(pathlib.Path(directory.name, "demo.db"))
+        self.peers = databases.peer_database(self.demo, pathlib.Path(directory.name, "peers.db"))
+
+    @staticmethod
+    def change(path):
+        database = sqlite3.connect(path)
+        database.execute("DELETE FROM products WHERE id = 7")
+        database.execute("UPDATE products SET name = 'Another' WHERE id = 8")
+        database.commit()
+        database.close()
+
+    def test_the_search_index_is_right_at_first(self):
+        for path in self.demo, self.peers:
+            self.assertIsNone(databases.search_index_complaint(path))
+
+    def test_the_peers_triggers_keep_the_search_index(self):
+        self.change(self.peers)
+        self.assertIsNone(databases.search_index_complaint(self.peers))
+
+    def test_a_search_index_that_was_not_fed_is_found(self):
+        self.change(self.demo)  # nobody serves it, so nobody feeds the index
+        self.assertIsNotNone(databases.search_index_complaint(self.demo))
+
+    def test_more_products_have_their_search_index(self):
+        path = self.demo.with_name("grown.db")
+        grow.grow(self.demo, path, 4000)
+        self.assertIsNone(databases.search_index_complaint(path))
+        database = sqlite3.connect(path)
+        self.assertEqual(database.execute("SELECT count(*), max(id) FROM products").fetchone(), (4000, 4999))
+        found = database.execute("SELECT count(*) FROM products_search WHERE products_search MATCH 'table'").fetchone()[0]
+        database.close()
+        self.assertGreater(found, 100)
 
 
 class Parts(unittest.TestCase):
