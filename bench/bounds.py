@@ -2,6 +2,7 @@
 import collections
 
 from figures import best, chosen, counted, figure, ratio
+from tables import label
 
 OURS = {"larder", "larder, system's SQLite", "floor"}
 TESTED = "held by a test"
@@ -32,7 +33,7 @@ def against_best(what, limit, rows, figure_name, load, sync, fronts):
     if ours is None or found is None:
         return at_most(what, limit, None)
     value, (name, front) = found
-    remark = "%.4g against %.4g of %s" % (ours.median, value, name if front == "direct" else name + " behind nginx")
+    remark = "%.4g against %.4g of %s" % (ours.median, value, label(name, front))
     return at_most(what, limit, ours.median / value, remark)
 
 
