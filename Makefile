@@ -27,7 +27,8 @@ PACKAGES_BUILD = gcc=gcc stdlib.h=libc6-dev sqlite3.h=libsqlite3-dev \
 PACKAGES_RUN = nginx=nginx
 PACKAGES_TEST = python3=python3 cmocka.h=libcmocka-dev clang=clang clang-tidy=clang-tidy \
                 clang-format=clang-format cppcheck=cppcheck shellcheck=shellcheck \
-                chromium=chromium sqlite3=sqlite3 strace=strace
+                chromium=chromium sqlite3=sqlite3 strace=strace wrk=wrk
+PACKAGES_BENCH = python3=python3 wrk=wrk strace=strace
 
 WARNINGS = -std=c17 -Wall -Wextra -Werror -Wshadow -Wmissing-prototypes -Wconversion \
            -Wstrict-prototypes -Wno-missing-field-initializers
@@ -178,10 +179,33 @@ help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sort | sed 's/:.*## /\t/' | expand -t 16
 	@echo
 	@echo "Variables of run: PORT ($(PORT)), DB ($(DB)), RUN_DIR ($(RUN_DIR)), SECRET ($(SECRET)), READERS, SYNC (full or normal), PROBES ($(PROBES))"
+	@echo "Variables of bench: SECTIONS, WARMUP ($(WARMUP)), SECONDS ($(SECONDS)), ROUNDS ($(ROUNDS)), PEERS, SIZES: see docs/benchmarks.md"
 
-.PHONY: bench-syscalls
-bench-syscalls: packages-test build ## system calls a request and requests a batch, of a busy reader (needs wrk and strace)
+# The benchmark, see docs/benchmarks.md.
+SECTIONS ?=
+WARMUP ?= 10
+SECONDS ?= 30
+ROUNDS ?= 3
+PEERS ?=
+SIZES ?=
+BENCH = $(MAKE) --no-print-directory packages-bench build static && python3 bench/bench.py
+BENCH_OPTIONS = --warmup $(WARMUP) --seconds $(SECONDS) --rounds $(ROUNDS) $(if $(SECTIONS),--sections '$(SECTIONS)') \
+                $(if $(PEERS),--peers '$(PEERS)') $(if $(SIZES),--sizes '$(SIZES)')
+
+.PHONY: bench bench-quick bench-plan bench-report bench-syscalls packages-bench
+bench: ## Larder and its peers side by side; writes docs/benchmarks.md and its charts
+	@$(BENCH) $(BENCH_OPTIONS)
+bench-quick: ## the same for two peers in two minutes, in the terminal alone
+	@$(BENCH) --quick --warmup 1 --seconds 5 --rounds 1 $(if $(PEERS),--peers '$(PEERS)')
+bench-plan: ## how long `make bench` is going to take
+	@$(BENCH) $(BENCH_OPTIONS) --plan
+bench-report: ## writes docs/benchmarks.md from what was measured before
+	@python3 bench/bench.py --report
+bench-syscalls: ## system calls a request and requests a batch, of a busy reader
+	@$(MAKE) --no-print-directory packages-bench build
 	@python3 bench/syscalls.py
+packages-bench:
+	@CC=$(CC) tools/packages.sh $(PACKAGES_BUILD) $(PACKAGES_RUN) $(PACKAGES_BENCH)
 
 # SQLite inside the process: the system's and the lean build of the bundled one, whatever SQLITE says.
 BENCH_OBJECTS = $(filter-out %/db.o,$(call objects,release,$(MODULES)))

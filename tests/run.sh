@@ -43,6 +43,9 @@ step "contract, sanitizer build" python3 tests/harness.py --larder build/san/lar
 step "browser" python3 tests/harness.py python3 tests/browser.py '{URL}'
 step "browser below a prefix" python3 tests/harness.py --prefix /shop python3 tests/browser.py '{URL}'
 step "adding a resource, by the page" python3 tests/guide.py
+step "benchmark" python3 tests/bench.py
+step "benchmark, what every server has to serve" python3 tests/harness.py python3 bench/subset.py --secret-file '{SECRET}' '{URL}'
+step "benchmark, a second of it" python3 bench/bench.py --compare build/larder --warmup 0 --seconds 1 --rounds 1
 step "faults" python3 tests/faults/run.py
 
 echo "== all"
