@@ -6,22 +6,32 @@
 
 #include "response.h"
 
+/* The commonest first: they are compared in this order. */
+static const struct {
+    struct text name;
+    enum method method;
+} methods[] = {
+    {TEXT("GET"), METHOD_GET},         {TEXT("POST"), METHOD_POST}, {TEXT("DELETE"), METHOD_DELETE},
+    {TEXT("HEAD"), METHOD_HEAD},       {TEXT("PUT"), METHOD_PUT},   {TEXT("PATCH"), METHOD_PATCH},
+    {TEXT("OPTIONS"), METHOD_OPTIONS},
+};
+
 static enum method method_from(struct text name) {
-    static const struct {
-        struct text name;
-        enum method method;
-    } methods[] = {
-        {TEXT("GET"), METHOD_GET},         {TEXT("POST"), METHOD_POST},
-        {TEXT("DELETE"), METHOD_DELETE},   {TEXT("HEAD"), METHOD_HEAD},
-        {TEXT("PUT"), METHOD_PUT},         {TEXT("PATCH"), METHOD_PATCH},
-        {TEXT("OPTIONS"), METHOD_OPTIONS},
-    };
     for (size_t i = 0; i < sizeof methods / sizeof *methods; i++) {
         if (text_equals(name, methods[i].name)) {
             return methods[i].method;
         }
     }
     return METHOD_OTHER;
+}
+
+struct text request_method_name(enum method method) {
+    for (size_t i = 0; i < sizeof methods / sizeof *methods; i++) {
+        if (methods[i].method == method) {
+            return methods[i].name;
+        }
+    }
+    return TEXT("other");
 }
 
 /* Splits the raw path into decoded segments. An encoded slash stays inside its segment (RFC 3986
@@ -108,6 +118,8 @@ enum fastcgi_state request_receive(struct request *request, struct fastcgi_conne
         {TEXT("HTTP_AUTHORIZATION"), &request->authorization},
         {TEXT("HTTP_IDEMPOTENCY_KEY"), &request->idempotency_key},
         {TEXT("SCRIPT_NAME"), &request->prefix},
+        {TEXT("REMOTE_ADDR"), &request->remote_address},
+        {TEXT("HTTP_X_FORWARDED_FOR"), &request->forwarded_for},
     };
     struct text name;
     struct text value;

@@ -9,7 +9,12 @@
 #include "scoreboard.h"
 #include "text.h"
 
-enum { TOKEN_TTL_MAXIMUM_S = 366 * 86400, EMAIL_CHARACTERS = 254, NAME_CHARACTERS = 100 };
+enum {
+    TOKEN_TTL_MAXIMUM_S = 366 * 86400,
+    SLOW_MAXIMUM_MS = 3600 * 1000,
+    EMAIL_CHARACTERS = 254,
+    NAME_CHARACTERS = 100
+};
 
 /* ---- values: each returns false when the text is not one ------------------------------------ */
 
@@ -118,6 +123,12 @@ static bool read_probes(struct settings *settings, const char *value) {
     return settings->probes || strcmp(value, "0") == 0 || strcmp(value, "off") == 0;
 }
 
+static bool read_slow_ms(struct settings *settings, const char *value) {
+    settings->slow_ms = 0;
+    return strcmp(value, "off") == 0 ||
+           text_integer(text_from(value), 1, SLOW_MAXIMUM_MS, &settings->slow_ms);
+}
+
 /* ---- the table ------------------------------------------------------------------------------ */
 
 static const struct option {
@@ -137,6 +148,9 @@ static const struct option {
      "the web origin whose pages may call the service (none)", read_cors_origin},
     {"--probes", "LARDER_PROBES", "on|off", "on or off",
      "the routes that comparisons measure: /json, /db, /queries, /greet, /wait (off)", read_probes},
+    {"--slow-ms", "LARDER_SLOW_MS", "N|off",
+     "a number of milliseconds, an hour at the most, or off",
+     "a request that takes so long is logged, with where its time went (1000)", read_slow_ms},
     {"--secret-file", "LARDER_SECRET_FILE", "PATH", "a path",
      "one or two lines 'NAME SECRET' that sign tokens; without it nobody logs in (none)",
      read_secret_file},
@@ -184,6 +198,7 @@ bool settings_read(struct settings *settings, int argc, char **argv, char *error
         .sync = DB_SYNC_FULL,
         .socket_mode = 0660,
         .token_ttl_s = 3600,
+        .slow_ms = 1000,
     };
     for (int i = 0; i < OPTIONS; i++) {
         const char *value = options[i].variable == NULL ? NULL : getenv(options[i].variable);
@@ -204,6 +219,10 @@ bool settings_read(struct settings *settings, int argc, char **argv, char *error
         if (option == NULL) {
             if (strcmp(argv[i], "--demo") == 0) {
                 settings->demo = true;
+                continue;
+            }
+            if (strcmp(argv[i], "--once") == 0) {
+                settings->once = true;
                 continue;
             }
             snprintf(error, error_size, "'%s' is not an option: see 'larder help'", argv[i]);

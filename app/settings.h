@@ -19,8 +19,9 @@ struct settings {
     mode_t socket_mode;
     const char *cors_origin; /* NULL: no cross-origin answers */
     bool probes;             /* the routes of the published comparisons are there */
-    bool demo;
-    const char *secret_file;                   /* NULL: nobody can log in */
+    bool demo, once;
+    int64_t slow_ms;         /* requests that take so long are logged; 0: none is */
+    const char *secret_file; /* NULL: nobody can log in */
     const char *token_issuer, *token_audience; /* NULL: not asked for */
     int64_t token_ttl_s;
     /* of the commands that are about one user */

@@ -6,9 +6,9 @@
 #include "scoreboard.h"
 #include "support.h"
 
-static const char *const variables[] = {"LARDER_DB",    "LARDER_RUN_DIR",     "LARDER_READERS",
-                                        "LARDER_SYNC",  "LARDER_SOCKET_MODE", "LARDER_CORS_ORIGIN",
-                                        "LARDER_PROBES"};
+static const char *const variables[] = {"LARDER_DB",     "LARDER_RUN_DIR",     "LARDER_READERS",
+                                        "LARDER_SYNC",   "LARDER_SOCKET_MODE", "LARDER_CORS_ORIGIN",
+                                        "LARDER_PROBES", "LARDER_SLOW_MS"};
 
 static int setup(void **state) {
     (void)state;
@@ -48,6 +48,8 @@ static void without_options_the_defaults_hold(void **state) {
     assert_null(settings.cors_origin);
     assert_false(settings.demo);
     assert_false(settings.probes);
+    assert_int_equal(settings.slow_ms, 1000);
+    assert_false(settings.once);
 }
 
 static void each_option_sets_its_value(void **state) {
@@ -67,6 +69,11 @@ static void each_option_sets_its_value(void **state) {
     assert_string_equal(settings.db, "larder.db"); /* nothing is left of the call before */
     assert_true(READ(&settings, "--db=a=b", ));
     assert_string_equal(settings.db, "a=b");
+    assert_true(READ(&settings, "--slow-ms=250", "--once", ));
+    assert_int_equal(settings.slow_ms, 250);
+    assert_true(settings.once);
+    assert_true(READ(&settings, "--slow-ms=off", ));
+    assert_int_equal(settings.slow_ms, 0);
     assert_true(READ(&settings, "--probes=on", ));
     assert_true(settings.probes);
 }
@@ -125,6 +132,14 @@ static void values_are_taken_or_refused_with_a_sentence_that_names_the_option(vo
         {"--probes", "0", true},
         {"--probes", "off", true},
         {"--probes", "yes", false},
+        {"--slow-ms", "1", true},
+        {"--slow-ms", "3600000", true},
+        {"--slow-ms", "off", true},
+        {"--slow-ms", "0", false},
+        {"--slow-ms", "-1", false},
+        {"--slow-ms", "3600001", false},
+        {"--slow-ms", "1.5", false},
+        {"--slow-ms", "", false},
         {"--probes", "", false},
         {"--cors-origin", "", true},
         {"--cors-origin", "*", true},
