@@ -10,6 +10,7 @@
 #include "schema.h"
 #include "settings.h"
 #include "supervisor.h"
+#include "top.h"
 
 #ifndef LARDER_VERSION
 #error "LARDER_VERSION comes from the Makefile"
@@ -91,6 +92,7 @@ static const struct command {
 } commands[] = {
     {"serve", "serve the database to nginx; ends on SIGTERM or Ctrl-C", serve},
     {"init", "create the database; with --demo, filled with demo data", init},
+    {"top", "show what a running larder does, until q; with --once, one page", top_run},
     {"check", "check the database's integrity and schema, show the settings", check},
     {"token", "print a token for a user, for scripts", command_token},
     {"user add", "add a user; the password is read from standard input", command_user_add},
