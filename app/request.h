@@ -43,6 +43,7 @@ struct request {
     int segment_count;                   /* -1: the path cannot be one of ours */
     int64_t id;                          /* the {id} of the route */
 
+    struct text method_name, target, content_length; /* as they came */
     struct text content_type, if_match, if_none_match, origin, authorization, idempotency_key;
     struct text request_id; /* X-Request-Id, made by the web server if not by the client */
     /* Whose it is, where the web server says so (for /metrics), and who it says it passes on for.

@@ -60,6 +60,16 @@ def _():
         expect(re.search(r"reader 1\] W10 ", service.log()) is None, "a killed reader cannot have said what it served")
 
 
+@test("a reader that has just died, and all connections kept to it, are no reason to refuse /metrics")
+def _():
+    with Service(readers=1) as service:
+        clients = [service.client() for _ in range(8)]
+        for _ in range(5):
+            in_parallel(8, lambda number: clients[number].get("/products?limit=100"))
+            service.kill("reader 1")
+            expect_equal(service.client().get("/metrics").status, 200, "status of /metrics")
+
+
 @test("a worker that ends tells how many requests it served itself, not its predecessors")
 def _():
     with Service(readers=1) as service:
