@@ -38,6 +38,10 @@ static inline void buffer_append(struct buffer *buffer, struct text text) {
 /* Appends a number in decimal. */
 void buffer_append_integer(struct buffer *buffer, int64_t value);
 
+/* Appends what printf() would print, up to 511 bytes of it. */
+__attribute__((format(printf, 2, 3))) void buffer_print(struct buffer *buffer, const char *format,
+                                                        ...);
+
 static inline struct text buffer_text(const struct buffer *buffer) {
     return (struct text){.data = buffer->data, .length = buffer->length};
 }

@@ -2,6 +2,7 @@
 
 #include <sys/statvfs.h>
 
+#include "clock.h"
 #include "log.h"
 
 enum {
@@ -27,8 +28,9 @@ static void set_limit(struct checkpointer *checkpointer) {
     }
 }
 
-void checkpoint_setup(struct checkpointer *checkpointer, struct db *db, const char *path) {
-    *checkpointer = (struct checkpointer){.db = db, .path = path};
+void checkpoint_setup(struct checkpointer *checkpointer, struct db *db, const char *path,
+                      struct scoreboard_slot *slot) {
+    *checkpointer = (struct checkpointer){.db = db, .path = path, .slot = slot};
     set_limit(checkpointer);
 }
 
@@ -40,9 +42,24 @@ int64_t checkpoint_timeout(const struct checkpointer *checkpointer, int64_t now)
     return pause > IDLE_MS ? pause : IDLE_MS;
 }
 
+/* Counts what it does. */
+static bool checkpoint(const struct checkpointer *checkpointer) {
+    struct scoreboard_slot *slot = checkpointer->slot;
+    int before = db_wal_pages(checkpointer->db);
+    int64_t began = clock_ns();
+    if (!db_checkpoint(checkpointer->db)) {
+        scoreboard_add(&slot->failed_checkpoints, 1);
+        return false;
+    }
+    histogram_add_times(&slot->checkpoints, clock_ns() - began, 1);
+    int after = db_wal_pages(checkpointer->db); /* more, when a command has written meanwhile */
+    scoreboard_add(&slot->checkpoint_pages, after < before ? (uint64_t)(before - after) : 0);
+    return true;
+}
+
 static void run(struct checkpointer *checkpointer, int64_t now) {
     bool failing = checkpointer->pause_ms > 0;
-    if (db_checkpoint(checkpointer->db)) {
+    if (checkpoint(checkpointer)) {
         checkpointer->pause_ms = 0;
         if (failing) {
             log_event("C02", "checkpoints succeed again");

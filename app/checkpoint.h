@@ -10,17 +10,20 @@
 #include <stdint.h>
 
 #include "db.h"
+#include "scoreboard.h"
 
 struct checkpointer {
     struct db *db;
-    const char *path;   /* of the database, to ask for the disk's free space */
-    int limit_pages;    /* of the WAL, that ask for a checkpoint between two batches */
-    int64_t pause_ms;   /* 0 while checkpoints succeed */
-    int64_t not_before; /* after a failure */
+    const char *path;             /* of the database, to ask for the disk's free space */
+    struct scoreboard_slot *slot; /* where they are counted */
+    int limit_pages;              /* of the WAL, that ask for a checkpoint between two batches */
+    int64_t pause_ms;             /* 0 while checkpoints succeed */
+    int64_t not_before;           /* after a failure */
 };
 
 /* For a connection of a reader nothing is ever due. */
-void checkpoint_setup(struct checkpointer *checkpointer, struct db *db, const char *path);
+void checkpoint_setup(struct checkpointer *checkpointer, struct db *db, const char *path,
+                      struct scoreboard_slot *slot);
 
 /* How long to wait for requests before checkpoint_idle() is due, -1 when the WAL is empty. */
 int64_t checkpoint_timeout(const struct checkpointer *checkpointer, int64_t now);

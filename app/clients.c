@@ -69,6 +69,8 @@ static void add(struct clients *clients, int descriptor) {
         client->next->previous = client;
     }
     clients->first = client;
+    clients->open++;
+    clients->accepted++;
     if (!clients_watch(clients, descriptor, client)) {
         log_event("W02", "cannot watch a connection: %s", strerror(errno));
         clients_drop(clients, client);
@@ -125,6 +127,7 @@ void clients_drop(struct clients *clients, struct client *client) {
     waiting_remove(&clients->waiting, &client->waiter);
     fastcgi_close(client->connection);
     free(client);
+    clients->open--;
 }
 
 void clients_drop_all(struct clients *clients) {
@@ -135,6 +138,7 @@ void clients_drop_all(struct clients *clients) {
         free(client);
     }
     clients->first = NULL;
+    clients->open = 0;
     waiting_destroy(&clients->waiting);
 }
 
@@ -145,6 +149,7 @@ void clients_park(struct clients *clients, struct client *client, int64_t delay_
     /* one more, because the clock's milliseconds are cut, not rounded */
     waiting_add(&clients->waiting, &client->waiter, clock_ms() + delay_ms + 1, answer);
     client->head = head;
+    clients->parked++;
     fastcgi_park(client->connection);
 }
 

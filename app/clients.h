@@ -30,6 +30,9 @@ struct clients {
     bool draining;           /* the sockets are shut: an empty queue stays empty */
     int64_t accept_again_ms; /* none is accepted until then; 0: they are */
     int partly;              /* clients of whom that is so */
+    uint32_t open;           /* connections */
+    uint32_t accepted;       /* connections, and requests put aside, for the meter to take */
+    uint32_t parked;
     struct client *first;
     struct waiting_room waiting;
 };

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
+#include "clock.h"
 #include "db_internal.h"
 #include "log.h"
 #include "schema.h"
@@ -16,6 +17,7 @@ enum {
         256, /* of the statement cache, a power of two; more literals than half of it: enlarge */
     CACHE_KIB = 2000,
     PARAMETERS = 8, /* of a statement, found without asking SQLite; it is asked for more of them */
+    LOCK_POLLS = 6, /* with pauses of 1, 2, 4 … 64 ms while another process holds the lock */
 };
 
 struct db_statement {
@@ -38,6 +40,8 @@ struct db {
     int wal_pages;
     int statements;
     int64_t changes_before; /* the transaction */
+    struct db_counts counts;
+    int64_t lock_wait_began_ns;
     struct db_statement *first_used;
     struct db_statement *slots[SLOTS];
     struct db_statement *begin, *commit, *rollback, *savepoint, *release, *undo;
@@ -132,7 +136,10 @@ struct db_statement *db_statement_cached(struct db *db, const char *sql, size_t 
         statement = add_statement(db, slot, sql);
     }
     if (statement->prepared == NULL) { /* new, or from a time of trouble that may be over */
+        db->counts.misses++;
         prepare(statement, length);
+    } else {
+        db->counts.hits++;
     }
     if (!statement->used) {
         statement->used = true;
@@ -381,7 +388,28 @@ const char *db_error(const struct db *db) {
     return sqlite3_errmsg(db->handle);
 }
 
+struct db_counts *db_counts(struct db *db) {
+    return &db->counts;
+}
+
 /* ---- connections ---------------------------------------------------------------------------- */
+
+/* Sleeps a little while another process holds a lock; tries counts the calls about one wait.
+ * Returns 0 when it has lasted too long. */
+static int wait_for_lock(void *context, int tries) {
+    struct db *db = context;
+    int64_t began = clock_ns();
+    if (tries == 0) {
+        db->counts.lock_waits++;
+        db->lock_wait_began_ns = began;
+    }
+    if (began - db->lock_wait_began_ns >= DB_BUSY_TIMEOUT_MS * INT64_C(1000000)) {
+        return 0;
+    }
+    sqlite3_sleep(tries < LOCK_POLLS ? 1 << tries : 1 << LOCK_POLLS);
+    db->counts.lock_wait_ns += (uint64_t)(clock_ns() - began);
+    return 1;
+}
 
 void db_library_setup(void) {
     static bool done;
@@ -449,8 +477,6 @@ bool db_is_ours(sqlite3 *handle, const char *path, int oldest, const char *advic
 }
 
 static bool configure(struct db *db, enum db_sync sync, char error[static DB_ERROR_BYTES]) {
-    sqlite3_busy_timeout(db->handle,
-                         DB_BUSY_TIMEOUT_MS); /* before journal_mode, which takes locks */
     sqlite3_extended_result_codes(db->handle, 1);
     sqlite3_db_config(db->handle, SQLITE_DBCONFIG_LOOKASIDE, NULL, 512, 128);
     sqlite3_db_config(db->handle, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
@@ -507,7 +533,7 @@ struct db *db_open(const char *path, enum db_mode mode, enum db_sync sync,
         db_close(db);
         return NULL;
     }
-    sqlite3_busy_timeout(db->handle, DB_BUSY_TIMEOUT_MS);
+    sqlite3_busy_handler(db->handle, wait_for_lock, db); /* before anything that takes locks */
     if (mode == DB_WRITE && sqlite3_db_readonly(db->handle, "main") == 1) {
         snprintf(error, DB_ERROR_BYTES,
                  "%s may only be read: give larder's user the right to write it", path);

@@ -141,6 +141,13 @@ void db_clear_failure(struct db *db);
 int db_wal_pages(const struct db *db);
 bool db_checkpoint(struct db *db);
 
+/* What the connection counts, for the scoreboard; whoever has read it sets it to zero. */
+struct db_counts {
+    uint64_t hits, misses;             /* statements that were prepared already, or not */
+    uint64_t lock_waits, lock_wait_ns; /* for the lock of another process, and how long in all */
+};
+struct db_counts *db_counts(struct db *db);
+
 /* What the library says of the last failure, for a log. */
 const char *db_error(const struct db *db);
 

@@ -15,6 +15,7 @@
 #include "schema.h"
 #include "settings.h"
 #include "supervisor.h"
+#include "top.h"
 
 #ifndef LARDER_VERSION
 #error "LARDER_VERSION comes from the Makefile"
@@ -101,6 +102,7 @@ static const struct command {
     {"init", "create the database; with --demo, filled with demo data", init},
     {"health", "ask the running service whether it is ready; exit status 0 when it is",
      health_check},
+    {"top", "show what a running larder does, until q; with --once, one page", top_run},
     {"check", "check the database's integrity and schema, show the settings", check},
     {"backup", "copy the database, also while it is served; --overwrite: over an older copy",
      command_backup, .file = true},

@@ -6,22 +6,32 @@
 
 #include "response.h"
 
+/* The commonest first: they are compared in this order. */
+static const struct {
+    struct text name;
+    enum method method;
+} methods[] = {
+    {TEXT("GET"), METHOD_GET},         {TEXT("POST"), METHOD_POST}, {TEXT("DELETE"), METHOD_DELETE},
+    {TEXT("HEAD"), METHOD_HEAD},       {TEXT("PUT"), METHOD_PUT},   {TEXT("PATCH"), METHOD_PATCH},
+    {TEXT("OPTIONS"), METHOD_OPTIONS},
+};
+
 static enum method method_from(struct text name) {
-    static const struct {
-        struct text name;
-        enum method method;
-    } methods[] = {
-        {TEXT("GET"), METHOD_GET},         {TEXT("POST"), METHOD_POST},
-        {TEXT("DELETE"), METHOD_DELETE},   {TEXT("HEAD"), METHOD_HEAD},
-        {TEXT("PUT"), METHOD_PUT},         {TEXT("PATCH"), METHOD_PATCH},
-        {TEXT("OPTIONS"), METHOD_OPTIONS},
-    };
     for (size_t i = 0; i < sizeof methods / sizeof *methods; i++) {
         if (text_equals(name, methods[i].name)) {
             return methods[i].method;
         }
     }
     return METHOD_OTHER;
+}
+
+struct text request_method_name(enum method method) {
+    for (size_t i = 0; i < sizeof methods / sizeof *methods; i++) {
+        if (methods[i].method == method) {
+            return methods[i].name;
+        }
+    }
+    return TEXT("other");
 }
 
 /* Splits the raw path into decoded segments. An encoded slash stays inside its segment (RFC 3986
@@ -70,8 +80,8 @@ void request_set_target(struct request *request, struct text target) {
     request->segment_count = split_path(request, path);
 }
 
-static void take_body(struct request *request, const struct fastcgi_connection *connection,
-                      struct text declared) {
+static void take_body(struct request *request, const struct fastcgi_connection *connection) {
+    struct text declared = request->content_length;
     int64_t length = 0;
     size_t received = 0;
     struct text body = fastcgi_body(connection, &received);
@@ -85,43 +95,46 @@ static void take_body(struct request *request, const struct fastcgi_connection *
     }
 }
 
+/* The parameters that are read, the commonest first, and where they go. */
+static const struct {
+    struct text name;
+    size_t place;
+} wanted[] = {
+#define PLACE(member) offsetof(struct request, member)
+    {TEXT("REQUEST_METHOD"), PLACE(method_name)},
+    {TEXT("REQUEST_URI"), PLACE(target)},
+    {TEXT("REQUEST_ID"), PLACE(request_id)},
+    {TEXT("CONTENT_LENGTH"), PLACE(content_length)},
+    {TEXT("CONTENT_TYPE"), PLACE(content_type)},
+    {TEXT("HTTP_IF_NONE_MATCH"), PLACE(if_none_match)},
+    {TEXT("HTTP_IF_MATCH"), PLACE(if_match)},
+    {TEXT("HTTP_ORIGIN"), PLACE(origin)},
+    {TEXT("HTTP_AUTHORIZATION"), PLACE(authorization)},
+    {TEXT("HTTP_IDEMPOTENCY_KEY"), PLACE(idempotency_key)},
+    {TEXT("SCRIPT_NAME"), PLACE(prefix)},
+    {TEXT("REMOTE_ADDR"), PLACE(remote_address)},
+    {TEXT("HTTP_X_FORWARDED_FOR"), PLACE(forwarded_for)},
+#undef PLACE
+};
+
 enum fastcgi_state request_receive(struct request *request, struct fastcgi_connection *connection) {
     enum fastcgi_state state = fastcgi_receive(connection, request->arena);
     if (state != FASTCGI_REQUEST) {
         return state;
     }
-    struct text method = {0};
-    struct text target = {0};
-    struct text length = {0};
-    const struct {
-        struct text name;
-        struct text *value;
-    } wanted[] = {
-        {TEXT("REQUEST_METHOD"), &method},
-        {TEXT("REQUEST_URI"), &target},
-        {TEXT("REQUEST_ID"), &request->request_id},
-        {TEXT("CONTENT_LENGTH"), &length},
-        {TEXT("CONTENT_TYPE"), &request->content_type},
-        {TEXT("HTTP_IF_NONE_MATCH"), &request->if_none_match},
-        {TEXT("HTTP_IF_MATCH"), &request->if_match},
-        {TEXT("HTTP_ORIGIN"), &request->origin},
-        {TEXT("HTTP_AUTHORIZATION"), &request->authorization},
-        {TEXT("HTTP_IDEMPOTENCY_KEY"), &request->idempotency_key},
-        {TEXT("SCRIPT_NAME"), &request->prefix},
-    };
     struct text name;
     struct text value;
     for (size_t position = 0; fastcgi_parameter(connection, &position, &name, &value);) {
         for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
             if (text_equals(name, wanted[i].name)) {
-                *wanted[i].value = value;
+                *(struct text *)((char *)request + wanted[i].place) = value;
                 break;
             }
         }
     }
-    request->method = method_from(method);
-    request_set_target(request, target);
-    take_body(request, connection, length);
+    request->method = method_from(request->method_name);
+    request_set_target(request, request->target);
+    take_body(request, connection);
     return state;
 }
 

@@ -24,6 +24,9 @@ enum method {
     METHOD_OTHER,
 };
 
+/* Its name, in capitals; "other" for METHOD_OTHER. */
+struct text request_method_name(enum method method);
+
 enum { BODY_LIMIT_BYTES = FASTCGI_BODY_BYTES, PATH_SEGMENTS = 8 };
 
 enum body_state { BODY_WHOLE, BODY_CUT_OFF, BODY_TOO_LARGE };
@@ -40,8 +43,12 @@ struct request {
     int segment_count;                   /* -1: the path cannot be one of ours */
     int64_t id;                          /* the {id} of the route */
 
+    struct text method_name, target, content_length; /* as they came */
     struct text content_type, if_match, if_none_match, origin, authorization, idempotency_key;
     struct text request_id; /* X-Request-Id, made by the web server if not by the client */
+    /* Whose it is, where the web server says so (for /metrics), and who it says it passes on for.
+     */
+    struct text remote_address, forwarded_for;
     struct text body;
     enum body_state body_state;
 

@@ -33,16 +33,22 @@ static const struct {
 #undef STATUS
 };
 
-static size_t status_index(int status) {
-    size_t i = 0;
-    while (i + 1 < sizeof statuses / sizeof *statuses && statuses[i].status != status) {
+_Static_assert(sizeof statuses / sizeof *statuses == RESPONSE_STATUSES, "response.h counts them");
+
+int response_status(int index) {
+    return statuses[index].status;
+}
+
+int response_status_index(int status) {
+    int i = 0;
+    while (i + 1 < RESPONSE_STATUSES && statuses[i].status != status) {
         i++;
     }
     return i;
 }
 
 struct text response_title(int status) {
-    return statuses[status_index(status)].title;
+    return statuses[response_status_index(status)].title;
 }
 
 void response_start(struct response *response, struct arena *arena) {
@@ -143,7 +149,7 @@ void response_location(struct response *response, struct text prefix, const char
 /* The headers of the answer and the empty line behind them, in the arena. */
 static struct text head_of(const struct response *response) {
     struct buffer head = {.arena = response->body.arena};
-    buffer_append(&head, statuses[status_index(response->status)].line);
+    buffer_append(&head, statuses[response_status_index(response->status)].line);
     if (response->content_type.length > 0) {
         buffer_append(&head, TEXT("Content-Type: "));
         buffer_append(&head, response->content_type);

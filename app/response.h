@@ -11,7 +11,10 @@
 #include "fastcgi.h"
 #include "text.h"
 
-enum { RESPONSE_ETAG_BYTES = 18 /* 16 hex digits in quotes */ };
+enum {
+    RESPONSE_ETAG_BYTES = 18, /* 16 hex digits in quotes */
+    RESPONSE_STATUSES = 18,   /* that the service answers with */
+};
 
 struct response {
     int status;
@@ -56,6 +59,10 @@ static inline bool response_is_success(const struct response *response) {
 
 /* The standard title of a status, such as "Not Found". */
 struct text response_title(int status);
+
+/* The statuses by number: 0 to RESPONSE_STATUSES - 1. Another status than these is sent as 500. */
+int response_status(int index);
+int response_status_index(int status);
 
 /* Writes the whole answer and ends the request; without_body for HEAD. Returns false when the
  * connection is closed (fastcgi_send()). */

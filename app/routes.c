@@ -1,6 +1,7 @@
 #include "routes.h"
 
 #include "endpoints/endpoints.h"
+#include "scoreboard.h"
 
 /* The busiest first: they are compared in this order. */
 const struct route routes[] = {
@@ -26,7 +27,10 @@ const struct route routes[] = {
     {"/greet", .without_database = true, .probe = true, .handlers = {[METHOD_GET] = probe_greet}},
     {"/wait", .without_database = true, .probe = true, .handlers = {[METHOD_GET] = probe_wait}},
     {"/openapi.json", .without_database = true, .handlers = {[METHOD_GET] = openapi}},
+    {"/metrics", .without_database = true, .handlers = {[METHOD_GET] = metrics}},
 };
+
+_Static_assert(sizeof routes / sizeof *routes < SCOREBOARD_ROUTES, "the scoreboard counts each");
 
 const int routes_count = sizeof routes / sizeof *routes;
 

@@ -3,36 +3,161 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
-#include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
+
+#include "process.h"
+#include "response.h"
+#include "routes.h"
+
+static const uint64_t MAGIC = UINT64_C(0x6272616f42726c4c); /* "LlrBoarb" in the file */
+
+_Static_assert((int)METHOD_OTHER < (int)SCOREBOARD_METHODS, "each method has a place");
+_Static_assert((int)RESPONSE_STATUSES <= (int)SCOREBOARD_STATUSES, "each status has a place");
+
+/* FNV-1a: two programs that count other things must not read each other's numbers. */
+static uint64_t hash_names(void) {
+    uint64_t hash = UINT64_C(0xCBF29CE484222325);
+    for (int i = 0; i < routes_count; i++) {
+        for (const char *c = routes[i].path; *c != '\0'; c++) {
+            hash = (hash ^ (unsigned char)*c) * UINT64_C(0x100000001B3);
+        }
+        hash = (hash ^ ' ') * UINT64_C(0x100000001B3);
+    }
+    for (int i = 0; i < RESPONSE_STATUSES; i++) {
+        hash = (hash ^ (uint64_t)response_status(i)) * UINT64_C(0x100000001B3);
+    }
+    return hash ^ METHOD_OTHER;
+}
+
+size_t scoreboard_bytes(int slots) {
+    return sizeof(struct scoreboard) + (size_t)slots * sizeof(struct scoreboard_slot);
+}
 
 static void name_file(char *path, size_t size, const char *run_dir) {
     snprintf(path, size, "%s/" SCOREBOARD_NAME, run_dir);
 }
 
-struct scoreboard *scoreboard_create(const char *run_dir) {
+/* ---- making --------------------------------------------------------------------------------- */
+
+static void *map_new_file(const char *run_dir, size_t bytes) {
     char path[PATH_MAX];
     name_file(path, sizeof path, run_dir);
     unlink(path); /* who still looks at an old one keeps it */
     int descriptor = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0640);
     if (descriptor < 0) {
-        return NULL;
+        return MAP_FAILED;
     }
     void *memory = MAP_FAILED;
-    errno = posix_fallocate(descriptor, 0, sizeof(struct scoreboard)); /* a full disk shows here */
+    errno = posix_fallocate(descriptor, 0, (off_t)bytes); /* a full disk shows here */
     if (errno == 0) {
-        memory = mmap(NULL, sizeof(struct scoreboard), PROT_READ | PROT_WRITE, MAP_SHARED,
-                      descriptor, 0);
+        memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
     }
     close(descriptor);
-    return memory == MAP_FAILED ? NULL : memory;
+    return memory;
+}
+
+struct scoreboard *scoreboard_create(const char *run_dir, int slots, const char *database) {
+    size_t bytes = scoreboard_bytes(slots);
+    struct scoreboard *scoreboard = run_dir != NULL ? map_new_file(run_dir, bytes)
+                                                    : mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+                                                           MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (scoreboard == MAP_FAILED) {
+        return NULL;
+    }
+    scoreboard->version = SCOREBOARD_VERSION;
+    scoreboard->slot_bytes = sizeof(struct scoreboard_slot);
+    scoreboard->names = hash_names();
+    scoreboard->slots = (uint32_t)slots;
+    scoreboard->supervisor = getpid();
+    scoreboard->began_s = time(NULL);
+    scoreboard->began_ticks = process_ticks_now();
+    char real[PATH_MAX];
+    const char *path = realpath(database, real) == NULL ? database : real;
+    snprintf(scoreboard->database, sizeof scoreboard->database, "%s", path);
+    atomic_thread_fence(memory_order_release);
+    scoreboard->magic = MAGIC; /* last: who finds it finds all */
+    return scoreboard;
 }
 
 void scoreboard_remove(const char *run_dir) {
     char path[PATH_MAX];
     name_file(path, sizeof path, run_dir);
     unlink(path);
+}
+
+void scoreboard_bury(struct scoreboard *scoreboard, int slot) {
+    struct scoreboard_slot *grave = &scoreboard->slot[slot];
+    atomic_store(&grave->serving, false);
+    scoreboard_set(&grave->connections, 0);
+    scoreboard_set(&grave->waiting, 0);
+    if (!atomic_load(&scoreboard->stopping)) {
+        scoreboard_add(&grave->restarts, 1);
+    }
+}
+
+/* ---- looking -------------------------------------------------------------------------------- */
+
+bool scoreboard_fits(const struct scoreboard *scoreboard, size_t bytes) {
+    return bytes >= sizeof *scoreboard && scoreboard->magic == MAGIC &&
+           scoreboard->version == SCOREBOARD_VERSION &&
+           scoreboard->slot_bytes == sizeof(struct scoreboard_slot) &&
+           scoreboard->names == hash_names() && scoreboard->slots <= SCOREBOARD_SLOTS &&
+           bytes >= scoreboard_bytes((int)scoreboard->slots);
+}
+
+bool scoreboard_is_live(const struct scoreboard *scoreboard) {
+    struct process process;
+    /* a process that began later has been given the number of one that ended */
+    return process_look(scoreboard->supervisor, &process) &&
+           process.began_ticks <= scoreboard->began_ticks;
+}
+
+const struct scoreboard *scoreboard_open(const char *run_dir) {
+    char path[PATH_MAX];
+    name_file(path, sizeof path, run_dir);
+    int descriptor = open(path, O_RDONLY | O_CLOEXEC);
+    if (descriptor < 0) {
+        return NULL;
+    }
+    struct stat status = {0};
+    void *memory = MAP_FAILED;
+    if (fstat(descriptor, &status) == 0 && status.st_size > 0) {
+        memory = mmap(NULL, (size_t)status.st_size, PROT_READ, MAP_SHARED, descriptor, 0);
+    }
+    close(descriptor);
+    if (memory == MAP_FAILED) {
+        errno = EPROTO;
+        return NULL;
+    }
+    const struct scoreboard *scoreboard = memory;
+    bool fits = scoreboard_fits(scoreboard, (size_t)status.st_size);
+    if (fits && scoreboard_is_live(scoreboard)) {
+        return scoreboard;
+    }
+    munmap(memory, (size_t)status.st_size);
+    errno = fits ? ENOENT : EPROTO;
+    return NULL;
+}
+
+void scoreboard_close(const struct scoreboard *scoreboard) {
+    if (scoreboard != NULL) {
+        munmap((void *)scoreboard, scoreboard_bytes((int)scoreboard->slots));
+    }
+}
+
+static uint64_t size_of(const char *path) {
+    struct stat status;
+    return stat(path, &status) == 0 ? (uint64_t)status.st_size : 0;
+}
+
+struct scoreboard_sizes scoreboard_sizes(const struct scoreboard *scoreboard) {
+    char wal[PATH_MAX + sizeof "-wal"];
+    snprintf(wal, sizeof wal, "%s-wal", scoreboard->database);
+    return (struct scoreboard_sizes){size_of(scoreboard->database), size_of(wal)};
 }

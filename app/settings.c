@@ -9,7 +9,12 @@
 #include "scoreboard.h"
 #include "text.h"
 
-enum { TOKEN_TTL_MAXIMUM_S = 366 * 86400, EMAIL_CHARACTERS = 254, NAME_CHARACTERS = 100 };
+enum {
+    TOKEN_TTL_MAXIMUM_S = 366 * 86400,
+    SLOW_MAXIMUM_MS = 3600 * 1000,
+    EMAIL_CHARACTERS = 254,
+    NAME_CHARACTERS = 100
+};
 
 /* ---- values: each returns false when the text is not one ------------------------------------ */
 
@@ -130,6 +135,12 @@ static bool read_init(struct settings *settings, const char *value) {
     return false;
 }
 
+static bool read_slow_ms(struct settings *settings, const char *value) {
+    settings->slow_ms = 0;
+    return strcmp(value, "off") == 0 ||
+           text_integer(text_from(value), 1, SLOW_MAXIMUM_MS, &settings->slow_ms);
+}
+
 /* ---- the table ------------------------------------------------------------------------------ */
 
 static const struct option {
@@ -151,6 +162,9 @@ static const struct option {
      "serve: make the database, and the secret file, where there is none (no)", read_init},
     {"--probes", "LARDER_PROBES", "on|off", "on or off",
      "the routes that comparisons measure: /json, /db, /queries, /greet, /wait (off)", read_probes},
+    {"--slow-ms", "LARDER_SLOW_MS", "N|off",
+     "a number of milliseconds, an hour at the most, or off",
+     "a request that takes so long is logged, with where its time went (1000)", read_slow_ms},
     {"--secret-file", "LARDER_SECRET_FILE", "PATH", "a path",
      "one or two lines 'NAME SECRET' that sign tokens; without it nobody logs in (none)",
      read_secret_file},
@@ -193,6 +207,8 @@ static bool use(const struct option *option, struct settings *settings, const ch
 static bool read_switch(struct settings *settings, const char *name) {
     if (strcmp(name, "--demo") == 0) {
         settings->demo = true;
+    } else if (strcmp(name, "--once") == 0) {
+        settings->once = true;
     } else if (strcmp(name, "--overwrite") == 0) {
         settings->overwrite = true;
     } else if (strcmp(name, "--no-copy") == 0) {
@@ -213,6 +229,7 @@ bool settings_read(struct settings *settings, int argc, char **argv, char *error
         .socket_mode = 0660,
         .token_ttl_s = 3600,
         .copy = true,
+        .slow_ms = 1000,
     };
     for (int i = 0; i < OPTIONS; i++) {
         const char *value = options[i].variable == NULL ? NULL : getenv(options[i].variable);

@@ -22,6 +22,8 @@ struct settings {
     mode_t socket_mode;
     const char *cors_origin; /* NULL: no cross-origin answers */
     bool probes;             /* the routes of the published comparisons are there */
+    bool once;               /* top: one page */
+    int64_t slow_ms;         /* requests that take so long are logged; 0: none is */
     bool demo;               /* init: with the demo data */
     enum settings_init init;
     const char *file;                          /* of the commands that have one: a backup */

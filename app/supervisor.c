@@ -101,7 +101,7 @@ static bool start(struct supervisor *supervisor) {
         !check_database(settings, DB_WRITE) || !sockets_open(&supervisor->sockets, settings)) {
         return false;
     }
-    supervisor->scoreboard = scoreboard_create(settings->run_dir);
+    supervisor->scoreboard = scoreboard_create(settings->run_dir, supervisor->count, settings->db);
     return supervisor->scoreboard != NULL ||
            log_refuse("cannot make %s/" SCOREBOARD_NAME ": %s", settings->run_dir, strerror(errno));
 }
@@ -169,7 +169,7 @@ static void bury(struct supervisor *supervisor, pid_t pid, int status) {
             continue;
         }
         child->pid = 0;
-        atomic_store(&supervisor->scoreboard->slots[i].serving, false);
+        scoreboard_bury(supervisor->scoreboard, i);
         if (atomic_load(&supervisor->scoreboard->stopping)) {
             return;
         }
@@ -284,6 +284,8 @@ int supervisor_run(const struct settings *settings) {
             snprintf(supervisor.children[i].name, sizeof supervisor.children[i].name, "reader %d",
                      i);
         }
+        memcpy(supervisor.scoreboard->slot[i].name, supervisor.children[i].name,
+               sizeof supervisor.children[i].name);
     }
     log_event("S05", "serves %s on %s with %d reader%s and one writer%s, pid %ld", settings->db,
               settings->run_dir, settings->readers, settings->readers == 1 ? "" : "s",

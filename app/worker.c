@@ -19,6 +19,8 @@
 #include "endpoints/bearer.h"
 #include "endpoints/search.h"
 #include "log.h"
+#include "meter.h"
+#include "slow.h"
 #include "utc.h"
 
 enum {
@@ -36,7 +38,8 @@ struct exchange {
     struct client *client;
     struct request request;
     struct response response;
-    bool in_transaction; /* the answer holds only if the commit does */
+    const struct route *route; /* NULL: none of ours */
+    bool in_transaction;       /* the answer holds only if the commit does */
 };
 
 struct worker {
@@ -44,6 +47,8 @@ struct worker {
     struct db *db;
     struct clients clients;
     struct checkpointer checkpointer;
+    struct meter meter;
+    struct slow slow;
     int signals; /* readable when SIGTERM has come */
     bool stopping;
     int64_t patience_ends_ms; /* while stopping: with requests that come in parts */
@@ -143,6 +148,7 @@ static void serve(struct worker *worker, struct exchange *exchange) {
     struct request *request = &exchange->request;
     struct response *response = &exchange->response;
     struct match match = routes_match(request, response);
+    exchange->route = match.route;
     if (match.handler == NULL) {
         /* routes_match() has answered */
     } else if (request->body_state == BODY_CUT_OFF) {
@@ -172,6 +178,7 @@ static void finish(struct worker *worker, struct exchange *exchange) {
         response->delay_ms = 0;
     }
     cors_apply(worker->job->settings->cors_origin, request, response);
+    meter_answer(&worker->meter, exchange->route, request->method, response->status);
     if (response->status >= 500) {
         log_event("W04", "request %.*s was answered with %d", (int)request->request_id.length,
                   request->request_id.data, response->status);
@@ -240,10 +247,16 @@ static void commit(struct worker *worker) {
     if (!db_in_transaction(db)) {
         return;
     }
-    if (db_has_changed(db) && !search_catch_up(db)) {
+    bool changed = db_has_changed(db);
+    int64_t begun_ns = changed ? clock_ns() : 0;
+    if (changed && !search_catch_up(db)) {
         db_rollback(db);
     }
-    if (!db_commit(db)) {
+    bool committed = db_commit(db);
+    if (changed || !committed) {
+        meter_commit(&worker->meter, begun_ns, committed);
+    }
+    if (!committed) {
         enum db_failure failure = db_failure(worker->db);
         if (failure == DB_FULL) {
             checkpoint_disk_full(&worker->checkpointer);
@@ -283,21 +296,32 @@ static void send_answers(struct worker *worker) {
     }
 }
 
+/* Before the answers leave: the requests are gone then. */
+static void tell_if_slow(struct worker *worker) {
+    if (worker->count > 0 && slow_is(&worker->slow)) {
+        const struct exchange *longest = &worker->batch[worker->slow.longest];
+        scoreboard_add(&worker->meter.slot->slow, (uint64_t)worker->count);
+        slow_tell(&worker->slow, &longest->request, longest->route, longest->response.status,
+                  worker->count);
+    }
+}
+
 /* From wake-up to answers: what this file is about. */
 static void serve_batch(struct worker *worker, const struct epoll_event *events, int ready) {
+    meter_wake(&worker->meter);
+    slow_wake(&worker->slow);
     collect(worker, events, ready);
+    slow_received(&worker->slow);
     for (int i = 0; i < worker->count; i++) {
         serve(worker, &worker->batch[i]);
+        slow_served(&worker->slow, i);
     }
     commit(worker);
+    tell_if_slow(worker);
     send_answers(worker);
     arena_reset(&worker->arena);
-    if (worker->count > 0) {
-        struct scoreboard_slot *slot = &worker->job->scoreboard->slots[worker->job->slot];
-        scoreboard_add(&slot->requests, (uint64_t)worker->count);
-        scoreboard_add(&slot->batches, 1);
-    }
-    checkpoint_after_batch(&worker->checkpointer, clock_ms());
+    int64_t now_ns = meter_batch(&worker->meter, worker->count);
+    checkpoint_after_batch(&worker->checkpointer, now_ns / 1000000);
 }
 
 /* ---- the loop ------------------------------------------------------------------------------- */
@@ -323,6 +347,7 @@ static void loop(struct worker *worker) {
         }
         /* logins share nothing that a batch would save, and each takes its time */
         int most = worker->job->lanes == LANE_LOGIN ? 1 : BATCH;
+        meter_collect(&worker->meter, worker->db, &worker->clients);
         int ready = epoll_wait(worker->clients.epoll, events, most, (int)timeout);
         if (ready > 0) {
             serve_batch(worker, events, ready);
@@ -352,7 +377,9 @@ static bool start(struct worker *worker) {
         descriptors.rlim_cur = descriptors.rlim_max;
         setrlimit(RLIMIT_NOFILE, &descriptors);
     }
-    checkpoint_setup(&worker->checkpointer, worker->db, job->settings->db);
+    struct scoreboard_slot *slot = &job->scoreboard->slot[job->slot];
+    checkpoint_setup(&worker->checkpointer, worker->db, job->settings->db, slot);
+    worker->slow.limit_ns = job->settings->slow_ms * 1000000;
     worker->random = (uint64_t)clock_ms() << 20 | (uint64_t)getpid() | 1;
     sigset_t signals;
     sigemptyset(&signals);
@@ -384,19 +411,11 @@ int worker_run(const struct worker_job *job) {
     }
     worker->job = job;
     int status = 1;
-    struct scoreboard_slot *slot = &job->scoreboard->slots[job->slot];
     if (start(worker)) {
-        atomic_store(&slot->requests, 0); /* a predecessor's */
-        atomic_store(&slot->batches, 0);
-        atomic_store(&slot->serving, true);
+        meter_start(&worker->meter, &job->scoreboard->slot[job->slot], job->lanes);
         loop(worker);
-        atomic_store(&slot->serving, false);
+        meter_end(&worker->meter);
         status = worker->stopping ? 0 : 1;
-        uint64_t requests = atomic_load(&slot->requests);
-        uint64_t batches = atomic_load(&slot->batches);
-        log_event("W10", "served %llu requests in %llu batches, %.1f a batch",
-                  (unsigned long long)requests, (unsigned long long)batches,
-                  batches == 0 ? 0.0 : (double)requests / (double)batches);
     }
     clients_drop_all(&worker->clients);
     db_close(worker->db);

@@ -8,7 +8,7 @@
 handler product_list, product_read, product_create, product_replace, product_patch, product_delete;
 handler category_list, category_read, category_create, category_replace, category_delete;
 handler deal_list, deal_create, deal_read, deal_delete, login;
-handler health, ready;
+handler health, ready, metrics;
 handler openapi;
 handler probe_greet, probe_json, probe_db, probe_queries, probe_wait;
 

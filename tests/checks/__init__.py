@@ -28,7 +28,7 @@ from importlib import import_module
 
 SUBJECTS = [
     "always", "health", "paths", "protocol", "bodies", "products", "product_list", "search", "batches", "changes",
-    "categories", "category_changes", "simultaneous", "probes", "login", "tokens", "deals", "idempotency", "openapi",
+    "categories", "category_changes", "simultaneous", "probes", "metrics", "login", "tokens", "deals", "idempotency", "openapi",
     "login_limit",
 ]
 

@@ -174,6 +174,11 @@ def documented(operation, answer, code):
 SWITCHED = {"probes": "/json", "deals": "/api/login", "login": "/api/login"}  # tags that a setting turns off: one path
 
 
+def is_refused(operation):
+    """True where this client may not use it: /metrics is for private networks."""
+    return operation.path == "/metrics" and send("GET", "/metrics").status == 403
+
+
 def is_off(operation):
     """True where the service is set to have no such routes."""
     return operation.tag in SWITCHED and send("OPTIONS", SWITCHED[operation.tag]).status == 404
@@ -293,8 +298,8 @@ section("OpenAPI: the service does what the document says")
 def _(path):
     here = [one for one in OPERATIONS if one.path == path]
     answer = send("OPTIONS", path.replace("{id}", "1"))
-    if is_off(here[0]):
-        status(answer, 404)
+    if is_off(here[0]) or is_refused(here[0]):
+        status(answer, 404, 403)
         return
     methods = {one.method for one in here}
     same("Allow", allowed(status(answer, 204)), methods | {"OPTIONS"} | ({"HEAD"} if "GET" in methods else set()))
@@ -306,7 +311,7 @@ def _(_, __, operation, example):
         path = operation.path.replace("{id}", "1")
         documented(operation, send(operation.method, path, example[1] and json.dumps(example[1])), 404)
     else:
-        documented(operation, request(operation, *example), operation.success)
+        documented(operation, request(operation, *example), 403 if is_refused(operation) else operation.success)
 
 
 PROVOKE = {  # status -> how to get it from an operation that documents it
@@ -324,7 +329,7 @@ PROVOKE = {  # status -> how to get it from an operation that documents it
     (one.name, code, one) for one in OPERATIONS for code in PROVOKE
     if str(code) in one.responses and (code != 401 or "security" in one.node) and (code != 404 or "{id}" in one.path)])
 def _(_, code, operation):
-    if not is_off(operation):
+    if not is_off(operation) and not is_refused(operation):
         documented(operation, request(operation, *operation.examples()[0], **PROVOKE[code]), code)
 
 @cases("{0} answers 409 as documented", *[(one.name, one) for one in OPERATIONS if one.method == "POST" and "409" in one.responses])

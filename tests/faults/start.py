@@ -18,6 +18,7 @@ OPTIONS = {  # option -> values it must refuse
     "--socket-mode": ["", "0", "8", "1777", "rw", "-1", "660 ", "77777777777777777777777"],
     "--init": ["", "yes", "Demo"],
     "--probes": ["", "yes", "ON", "2"],
+    "--slow-ms": ["", "0", "-1", "1.5", "3600001", "1s", "OFF"],
     "--cors-origin": ["https://a b", "https://\u00e4"],
     "--secret-file": [],
     "--token-issuer": ["a b", "\u00e4"],
@@ -232,7 +233,7 @@ def _():
         done = run_larder(name)
         expect_equal((done.returncode, done.stderr), (0, ""), "larder %s" % name)
         missing = [word for option in OPTIONS for word in (option, variable(option)) if word not in done.stdout]
-        missing += [word for word in ("serve", "init", "--demo", "health", "check", "backup FILE", "--overwrite",
+        missing += [word for word in ("serve", "init", "--demo", "health", "top", "--once", "check", "backup FILE", "--overwrite",
                                       "restore FILE", "migrate", "--no-copy", "version", "help", "token", "user add",
                                       "user passwd", "user disable", "user enable", "--user", "--ttl", "--email", "--name")
                     if word not in done.stdout]

@@ -5,6 +5,7 @@
 
 static struct db *db;
 static struct checkpointer checkpointer;
+static struct scoreboard *scoreboard;
 
 static int setup(void **state) {
     if (scratch_setup(state) != 0) {
@@ -12,12 +13,15 @@ static int setup(void **state) {
     }
     scratch_database(false);
     db = scratch_open(DB_WRITE);
-    checkpoint_setup(&checkpointer, db, scratch_path("db"));
+    scoreboard = scoreboard_create(NULL, 1, scratch_path("db"));
+    assert_non_null(scoreboard);
+    checkpoint_setup(&checkpointer, db, scratch_path("db"), &scoreboard->slot[0]);
     return 0;
 }
 
 static int teardown(void **state) {
     db_close(db);
+    scoreboard_close(scoreboard);
     return scratch_teardown(state);
 }
 
@@ -49,6 +53,36 @@ static void a_writer_that_is_idle_empties_the_wal(void **state) {
     assert_int_equal(checkpoint_timeout(&checkpointer, 1000), -1);
 }
 
+static void each_is_counted_with_its_pages_and_time(void **state) {
+    const struct scoreboard_slot *slot = &scoreboard->slot[0];
+    (void)state;
+    uint64_t pages = 0;
+    for (int i = 1; i <= 3; i++) {
+        write_category(i);
+        pages += (uint64_t)db_wal_pages(db);
+        checkpoint_idle(&checkpointer, 1000);
+        assert_int_equal(histogram_count(&slot->checkpoints), i);
+        assert_int_equal(scoreboard_read(&slot->checkpoint_pages), pages);
+    }
+    assert_true(scoreboard_read(&slot->checkpoints.sum) > 0);
+    assert_int_equal(scoreboard_read(&slot->failed_checkpoints), 0);
+}
+
+/* A reader's connection may not checkpoint: that is a failure like any other. */
+static void one_that_fails_is_counted_as_such(void **state) {
+    (void)state;
+    write_category(1);
+    struct db *reader = scratch_open(DB_READ);
+    checkpointer.db = reader;
+    checkpointer.limit_pages = 0;
+    log_capture();
+    checkpoint_after_batch(&checkpointer, 1000);
+    assert_non_null(strstr(log_captured(), "C01"));
+    assert_int_equal(scoreboard_read(&scoreboard->slot[0].failed_checkpoints), 1);
+    assert_int_equal(histogram_count(&scoreboard->slot[0].checkpoints), 0);
+    db_close(reader);
+}
+
 static void a_batch_empties_the_wal_only_when_it_is_large(void **state) {
     (void)state;
     write_category(1);
@@ -65,6 +99,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(an_empty_wal_asks_for_nothing, setup, teardown),
         cmocka_unit_test_setup_teardown(a_writer_that_is_idle_empties_the_wal, setup, teardown),
+        cmocka_unit_test_setup_teardown(each_is_counted_with_its_pages_and_time, setup, teardown),
+        cmocka_unit_test_setup_teardown(one_that_fails_is_counted_as_such, setup, teardown),
         cmocka_unit_test_setup_teardown(a_batch_empties_the_wal_only_when_it_is_large, setup,
                                         teardown),
     };

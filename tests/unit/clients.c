@@ -67,9 +67,12 @@ static void a_wake_up_accepts_as_many_as_it_may(void **state) {
     site.clients.accepts = 1;
     clients_accept(&site.clients, site.listeners[1]);
     assert_int_equal(connections(), 1);
+    assert_int_equal(site.clients.open, 1);
     site.clients.accepts = 64;
     clients_accept(&site.clients, site.listeners[1]);
     assert_int_equal(connections(), 5);
+    assert_int_equal(site.clients.open, 5);
+    assert_int_equal(site.clients.accepted, 5);
     assert_null(ready());
     for (size_t i = 0; i < COUNT(peers); i++) {
         close(peers[i]);
@@ -88,6 +91,8 @@ static void a_client_that_hangs_up_is_seen_and_dropped(void **state) {
     assert_int_equal(clients_listener(&site.clients, client), -1);
     clients_drop(&site.clients, client);
     assert_int_equal(connections(), 1);
+    assert_int_equal(site.clients.open, 1);
+    assert_int_equal(site.clients.accepted, 2);
     assert_null(ready());
     close(second);
 }

@@ -94,6 +94,20 @@ static void a_literal_always_gives_the_same_statement_and_another_literal_anothe
     db_close(db);
 }
 
+static void statements_are_counted_as_found_or_prepared(void **state) {
+    (void)state;
+    scratch_database(false);
+    struct db *db = scratch_open(DB_READ);
+    *db_counts(db) = (struct db_counts){0};
+    for (int i = 0; i < 5; i++) {
+        db_statement(db, "SELECT 1");
+        db_reset_statements(db);
+    }
+    assert_int_equal(db_counts(db)->misses, 1);
+    assert_int_equal(db_counts(db)->hits, 4);
+    db_close(db);
+}
+
 static void a_hundred_literals_are_kept_apart(void **state) {
     (void)state;
     scratch_database(false);
@@ -440,6 +454,8 @@ static void a_writer_waits_for_anothers_lock_up_to_the_time_limit(void **state) 
     assert_false(db_in_transaction(db));
     assert_int_equal(db_failure(db), DB_BUSY);
     assert_in_range(waited, DB_BUSY_TIMEOUT_MS - 500, DB_BUSY_TIMEOUT_MS + 1500);
+    assert_int_equal(db_counts(db)->lock_waits, 1);
+    assert_in_range(db_counts(db)->lock_wait_ns / 1000000, DB_BUSY_TIMEOUT_MS - 500, waited);
     run_raw(raw, "ROLLBACK");
     sqlite3_close(raw);
     db_clear_failure(db);
@@ -771,6 +787,7 @@ static void the_library_tells_its_version_and_options(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(a_literal_always_gives_the_same_statement_and_another_literal_another),
+        TEST(statements_are_counted_as_found_or_prepared),
         TEST(a_hundred_literals_are_kept_apart),
         TEST(nothing_bound_in_one_use_is_there_in_the_next),
         TEST(a_statement_left_in_the_middle_starts_anew_in_the_next_use),

@@ -44,7 +44,8 @@ static const struct {
 enum { CONTROL_STATEMENTS = 6 /* BEGIN, COMMIT, … in db.c */ };
 
 static void serve_all(struct db *db) {
-    static struct scoreboard scoreboard;
+    struct scoreboard *scoreboard = scoreboard_create(NULL, 1, scratch_path("db"));
+    assert_non_null(scoreboard);
     uint64_t random = 1;
     assert_true(sodium_init() >= 0);
     struct jwt_rules rules = {
@@ -56,7 +57,7 @@ static void serve_all(struct db *db) {
             .content_type = TEXT("application/json"),
             .arena = &arena,
             .db = db,
-            .scoreboard = &scoreboard,
+            .scoreboard = scoreboard,
             .random = &random,
             .probes = true,
             .tokens = &rules,
@@ -88,6 +89,7 @@ static void serve_all(struct db *db) {
         arena_destroy(&arena);
     }
     assert_true(search_catch_up(db));
+    scoreboard_close(scoreboard);
 }
 
 /* A SCAN is a walk over a whole table or index. The full-text index's is none (its index takes the

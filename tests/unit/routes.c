@@ -137,6 +137,7 @@ static void the_contracts_paths_lead_where_it_says(void **state) {
         {"/greet", "/greet", 0},
         {"/wait", "/wait", 0},
         {"/openapi.json", "/openapi.json", 0},
+        {"/metrics", "/metrics", 0},
         {"/api/deals", "/api/deals", 0},
         {"/api/deals/17", "/api/deals/{id}", 17},
         {"/api", NULL, 0},

@@ -8,7 +8,7 @@
 
 static const char *const variables[] = {"LARDER_DB",     "LARDER_RUN_DIR",     "LARDER_READERS",
                                         "LARDER_SYNC",   "LARDER_SOCKET_MODE", "LARDER_CORS_ORIGIN",
-                                        "LARDER_PROBES", "LARDER_INIT"};
+                                        "LARDER_PROBES", "LARDER_INIT",        "LARDER_SLOW_MS"};
 
 static int setup(void **state) {
     (void)state;
@@ -51,6 +51,8 @@ static void without_options_the_defaults_hold(void **state) {
     assert_true(settings.copy);
     assert_false(settings.probes);
     assert_int_equal(settings.init, INIT_NOTHING);
+    assert_int_equal(settings.slow_ms, 1000);
+    assert_false(settings.once);
 }
 
 static void each_option_sets_its_value(void **state) {
@@ -73,6 +75,11 @@ static void each_option_sets_its_value(void **state) {
     assert_true(READ(&settings, "--overwrite", "--no-copy", ));
     assert_true(settings.overwrite);
     assert_false(settings.copy);
+    assert_true(READ(&settings, "--slow-ms=250", "--once", ));
+    assert_int_equal(settings.slow_ms, 250);
+    assert_true(settings.once);
+    assert_true(READ(&settings, "--slow-ms=off", ));
+    assert_int_equal(settings.slow_ms, 0);
     assert_true(READ(&settings, "--probes=on", ));
     assert_true(settings.probes);
     assert_true(READ(&settings, "--init=demo", ));
@@ -135,6 +142,14 @@ static void values_are_taken_or_refused_with_a_sentence_that_names_the_option(vo
         {"--probes", "0", true},
         {"--probes", "off", true},
         {"--probes", "yes", false},
+        {"--slow-ms", "1", true},
+        {"--slow-ms", "3600000", true},
+        {"--slow-ms", "off", true},
+        {"--slow-ms", "0", false},
+        {"--slow-ms", "-1", false},
+        {"--slow-ms", "3600001", false},
+        {"--slow-ms", "1.5", false},
+        {"--slow-ms", "", false},
         {"--probes", "", false},
         {"--init", "no", true},
         {"--init", "yes", false},

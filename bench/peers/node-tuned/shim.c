@@ -4,6 +4,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+long __isoc23_strtol(const char *text, char **end, int base);
+unsigned long __isoc23_strtoul(const char *text, char **end, int base);
+int __isoc23_sscanf(const char *text, const char *format, ...);
+
 long __isoc23_strtol(const char *text, char **end, int base) {
     return strtol(text, end, base);
 }
