@@ -1,6 +1,7 @@
 #include "db_admin.h"
 
 #include <errno.h>
+#include <glob.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -59,18 +60,42 @@ static bool fill(sqlite3 *handle, const char *schema, const char *demo,
            db_execute(handle, mark, error) && db_execute(handle, "COMMIT", error);
 }
 
-/* SQLite would take a log that another database left behind for the new one's. */
+/* A restore that was cut off between its last two steps: the database before is under another name,
+ * the backup still under that of a draft. Then the database is to be found, not made. */
+static bool restore_was_cut_off(const char *path) {
+    char name[PATH_MAX];
+    glob_t kept;
+    if (!files_suffixed(path, ".part", name) || access(name, F_OK) != 0 ||
+        !files_suffixed(path, ".replaced-*", name) || glob(name, GLOB_NOSORT, NULL, &kept) != 0) {
+        return false;
+    }
+    globfree(&kept);
+    return true;
+}
+
+/* SQLite would play a log that is left of another database into the new one. */
 static bool place_is_free(const char *path, char error[static DB_ERROR_BYTES]) {
-    static const char *const suffixes[] = {"", "-wal", "-journal"};
-    for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes; i++) {
+    static const char *const logs[] = {"-wal", "-journal"};
+    if (access(path, F_OK) == 0) {
+        snprintf(error, DB_ERROR_BYTES, "%s exists already and was not changed", path);
+        return false;
+    }
+    for (size_t i = 0; i < sizeof logs / sizeof *logs; i++) {
         char name[PATH_MAX];
-        if (files_suffixed(path, suffixes[i], name) && access(name, F_OK) == 0) {
+        if (files_suffixed(path, logs[i], name) && access(name, F_OK) == 0) {
             snprintf(error, DB_ERROR_BYTES,
-                     i == 0 ? "%s exists already and was not changed"
-                            : "%s is left of a database that is gone: move it away first",
-                     name);
+                     "there is no database at %.4000s, but its %.4090s is there: put the database "
+                     "back, or move that file away",
+                     path, name);
             return false;
         }
+    }
+    if (restore_was_cut_off(path)) {
+        snprintf(error, DB_ERROR_BYTES,
+                 "there is no database at %s, because a restore was cut off: give 'larder restore' "
+                 "again",
+                 path);
+        return false;
     }
     return true;
 }

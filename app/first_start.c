@@ -1,8 +1,6 @@
 #include "first_start.h"
 
 #include <errno.h>
-#include <limits.h>
-#include <stdio.h>
 #include <unistd.h>
 
 #include "db_admin.h"
@@ -14,22 +12,11 @@ static bool is_missing(const char *path) {
     return access(path, F_OK) != 0 && errno == ENOENT;
 }
 
-/* SQLite would play an old log into the new file. */
-static bool log_is_left(const char *path) {
-    char log[PATH_MAX];
-    return snprintf(log, sizeof log, "%s-wal", path) < (int)sizeof log && !is_missing(log);
-}
-
 static bool make_database(const struct settings *settings) {
     char error[DB_ERROR_BYTES];
     bool demo = settings->init == INIT_DEMO;
     if (!is_missing(settings->db)) {
         return true;
-    }
-    if (log_is_left(settings->db)) {
-        return log_refuse("there is no database at %s, but its %s-wal is there: put the database "
-                          "back, or move that file away",
-                          settings->db, settings->db);
     }
     if (!db_create(settings->db, schema_sql, demo ? schema_demo_sql : NULL, error)) {
         return log_refuse("%s", error);

@@ -109,7 +109,7 @@ def _():
         expect_equal(categories(here / "empty" / "larder.db"), {"new"}, "on an empty disk")
         expect_equal(kept(here / "empty" / "larder.db"), [], "kept")
         database.unlink()
-        expect_refusal(run_larder("init", "--db", str(database)), 1, "larder.db-wal is left")
+        expect_refusal(run_larder("init", "--db", str(database)), 1, "larder.db-wal is there")
         restore(database, file)
         expect_equal(categories(database), {"new"}, "beside a left log")
         os.symlink(database, here / "link.db")
@@ -219,6 +219,7 @@ def expect_whole(database, file, step):
         expect_sound(database)
     else:
         found = set()
+        expect_refusal(run_larder("init", "--db", str(database)), 1, "there is no database at ")
         expect_equal(categories(kept(database)[0]), {"old"}, "%s: categories kept" % step)
         expect_sound(kept(database)[0])
     restore(database, file)
