@@ -11,16 +11,20 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { SCOREBOARD_READERS = 64, SCOREBOARD_SLOTS = SCOREBOARD_READERS + 2 };
+enum { SCOREBOARD_READERS = 64, SCOREBOARD_SLOTS = SCOREBOARD_READERS + 2, SCOREBOARD_LAYOUT = 1 };
 
 struct scoreboard_slot {
     _Atomic bool serving; /* set by the worker when it takes requests, cleared when it has ended */
+    _Atomic uint32_t generation; /* the worker has come so far */
     _Atomic uint64_t requests;
     _Atomic uint64_t batches;
 };
 
 struct scoreboard {
+    uint32_t layout,
+        bytes;             /* SCOREBOARD_LAYOUT, and the size: of another version both may differ */
     _Atomic bool stopping; /* set by the supervisor: the whole service ends */
+    _Atomic uint32_t generation; /* how often the service was reloaded; set by the supervisor */
     struct scoreboard_slot slots[SCOREBOARD_SLOTS];
 };
 
@@ -30,12 +34,19 @@ struct scoreboard {
  * NULL with errno set on failure. */
 struct scoreboard *scoreboard_create(const char *run_dir);
 
+/* Maps the one that is there, to go on with it after a reload. NULL with errno set on failure:
+ * EPROTO when another version of the program made it. */
+struct scoreboard *scoreboard_join(const char *run_dir);
+
 /* Removes the file; mappings stay. */
 void scoreboard_remove(const char *run_dir);
 
 static inline bool scoreboard_has_writer(const struct scoreboard *scoreboard) {
     return atomic_load_explicit(&scoreboard->slots[0].serving, memory_order_relaxed);
 }
+
+/* Requests served so far. */
+uint64_t scoreboard_requests(const struct scoreboard *scoreboard);
 
 /* Adds to a counter that only this process writes. */
 static inline void scoreboard_add(_Atomic uint64_t *counter, uint64_t amount) {

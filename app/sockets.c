@@ -87,3 +87,20 @@ void sockets_refuse(const struct sockets *sockets) {
         shutdown(sockets->listeners[i], SHUT_RDWR);
     }
 }
+
+void sockets_give(const struct sockets *sockets, struct handover *state) {
+    handover_put_descriptor(state, sockets->run_dir_lock);
+    for (int i = 0; i < SOCKETS; i++) {
+        handover_put_descriptor(state, sockets->listeners[i]);
+        handover_put_text(state, text_from(sockets->paths[i]));
+    }
+}
+
+void sockets_take(struct sockets *sockets, struct handover *state) {
+    sockets->run_dir_lock = handover_descriptor(state);
+    for (int i = 0; i < SOCKETS; i++) {
+        sockets->listeners[i] = handover_descriptor(state);
+        struct text path = handover_text(state);
+        snprintf(sockets->paths[i], sizeof sockets->paths[i], "%.*s", (int)path.length, path.data);
+    }
+}

@@ -4,6 +4,7 @@
 
 #include <sys/un.h>
 
+#include "handover.h"
 #include "settings.h"
 
 enum socket_lane { READ_SOCKET, WRITE_SOCKET, LOGIN_SOCKET, SOCKETS };
@@ -17,6 +18,11 @@ struct sockets {
 /* Makes the run directory if need be, locks it until the process ends, and makes read.sock,
  * write.sock and login.sock in it. Returns false after one sentence on standard error. */
 bool sockets_open(struct sockets *sockets, const struct settings *settings);
+
+/* Leaves them, and the directory's lock, to the program that follows; the other takes them there.
+ */
+void sockets_give(const struct sockets *sockets, struct handover *state);
+void sockets_take(struct sockets *sockets, struct handover *state);
 
 /* Removes the sockets' names and refuses new connections; what is queued can still be accepted. */
 void sockets_refuse(const struct sockets *sockets);

@@ -1,5 +1,6 @@
 #include "scoreboard.h"
 
+#include <errno.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -57,6 +58,34 @@ static void only_the_first_slot_is_the_writer(void **state) {
     assert_false(scoreboard_has_writer(scoreboard));
 }
 
+static void who_joins_sees_the_same(void **state) {
+    struct scoreboard *scoreboard = *state;
+    struct scoreboard *joined = scoreboard_join(".");
+    assert_non_null(joined);
+    scoreboard_add(&joined->slots[3].requests, 7);
+    scoreboard_add(&joined->slots[0].requests, 1);
+    assert_int_equal(scoreboard_requests(scoreboard), 8);
+    munmap(joined, sizeof *joined);
+}
+
+static void one_of_another_layout_or_size_is_not_joined(void **state) {
+    struct scoreboard *scoreboard = *state;
+    scoreboard->layout++;
+    assert_null(scoreboard_join("."));
+    assert_int_equal(errno, EPROTO);
+    scoreboard->layout--;
+    scoreboard->bytes++;
+    assert_null(scoreboard_join("."));
+    assert_int_equal(errno, EPROTO);
+    scoreboard->bytes--;
+    assert_int_equal(truncate(SCOREBOARD_NAME, sizeof *scoreboard + 1), 0);
+    assert_null(scoreboard_join("."));
+    assert_int_equal(errno, EPROTO);
+    scoreboard_remove(".");
+    assert_null(scoreboard_join("."));
+    assert_int_equal(errno, ENOENT);
+}
+
 #define TEST(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
 
 int main(void) {
@@ -64,6 +93,8 @@ int main(void) {
         TEST(a_new_scoreboard_is_all_zeros),
         TEST(what_a_child_writes_the_parent_sees),
         TEST(only_the_first_slot_is_the_writer),
+        TEST(who_joins_sees_the_same),
+        TEST(one_of_another_layout_or_size_is_not_joined),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
