@@ -19,6 +19,7 @@
 #include "endpoints/bearer.h"
 #include "endpoints/search.h"
 #include "log.h"
+#include "routes.h"
 #include "utc.h"
 
 enum {
@@ -44,8 +45,8 @@ struct worker {
     struct db *db;
     struct clients clients;
     struct checkpointer checkpointer;
-    int signals; /* readable when SIGTERM has come */
-    bool stopping;
+    int signals; /* readable when SIGTERM or SIGHUP has come */
+    bool stopping, reload_asked;
     int64_t patience_ends_ms; /* while stopping: with requests that come in parts */
     uint64_t random;
     struct arena arena;
@@ -65,6 +66,17 @@ static void begin_to_stop(struct worker *worker) {
     worker->clients.draining = atomic_load(&worker->job->scoreboard->stopping);
     if (!worker->clients.draining) {
         clients_stop_listening(&worker->clients);
+    }
+}
+
+static void take_signals(struct worker *worker) {
+    struct signalfd_siginfo signal;
+    while (read(worker->signals, &signal, sizeof signal) == sizeof signal) {
+        if (signal.ssi_signo == SIGHUP) {
+            worker->reload_asked = true;
+        } else if (!worker->stopping) {
+            begin_to_stop(worker);
+        }
     }
 }
 
@@ -195,7 +207,7 @@ static void collect(struct worker *worker, const struct epoll_event *events, int
     tell_time(worker);
     for (int i = 0; i < ready && body_bytes < BATCH_BODY_BYTES; i++) {
         if (events[i].data.ptr == &worker->signals) {
-            begin_to_stop(worker);
+            take_signals(worker);
             continue;
         }
         int listener = clients_listener(&worker->clients, events[i].data.ptr);
@@ -307,9 +319,32 @@ static int64_t sooner(int64_t a, int64_t b) {
     return a < 0 ? b : b < 0 || a < b ? a : b;
 }
 
+static bool open_database(struct worker *worker) {
+    const struct worker_job *job = worker->job;
+    char error[DB_ERROR_BYTES];
+    worker->db = db_open(job->settings->db, (job->lanes & LANE_WRITE) != 0 ? DB_WRITE : DB_READ,
+                         job->settings->sync, error);
+    if (worker->db == NULL) {
+        log_event("W08", "%s", error);
+        return false;
+    }
+    checkpoint_setup(&worker->checkpointer, worker->db, job->settings->db);
+    return true;
+}
+
+/* Does not return when all goes well. Returns false when the worker cannot even go on as it was. */
+static bool hand_over(struct worker *worker) {
+    worker->reload_asked = false;
+    job_hand_over(worker->job, &worker->clients, worker->db);
+    return open_database(worker);
+}
+
 static void loop(struct worker *worker) {
     struct epoll_event events[BATCH];
     for (;;) {
+        if (worker->reload_asked && !worker->stopping && !hand_over(worker)) {
+            return;
+        }
         int64_t timeout = clients_answer_due(&worker->clients);
         timeout = sooner(timeout, checkpoint_timeout(&worker->checkpointer, clock_ms()));
         timeout = sooner(timeout, clients_accept_again(&worker->clients));
@@ -338,13 +373,9 @@ static void loop(struct worker *worker) {
     }
 }
 
-static bool start(struct worker *worker) {
+static bool start(struct worker *worker, struct handover *state) {
     const struct worker_job *job = worker->job;
-    char error[DB_ERROR_BYTES];
-    worker->db = db_open(job->settings->db, (job->lanes & LANE_WRITE) != 0 ? DB_WRITE : DB_READ,
-                         job->settings->sync, error);
-    if (worker->db == NULL) {
-        log_event("W08", "%s", error);
+    if (!open_database(worker)) {
         return false;
     }
     struct rlimit descriptors;
@@ -352,11 +383,11 @@ static bool start(struct worker *worker) {
         descriptors.rlim_cur = descriptors.rlim_max;
         setrlimit(RLIMIT_NOFILE, &descriptors);
     }
-    checkpoint_setup(&worker->checkpointer, worker->db, job->settings->db);
     worker->random = (uint64_t)clock_ms() << 20 | (uint64_t)getpid() | 1;
     sigset_t signals;
     sigemptyset(&signals);
     sigaddset(&signals, SIGTERM);
+    sigaddset(&signals, SIGHUP);
     worker->signals = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
     /* A reader takes one connection at a wake-up: the next wake-up, here or in another reader,
      * takes the next. The one writer takes all, so that they share one batch and, while another
@@ -370,6 +401,9 @@ static bool start(struct worker *worker) {
         log_event("W09", "cannot wait for signals: %s", strerror(errno));
         return false;
     }
+    if (state != NULL && !job_take_clients(&worker->clients, state)) {
+        return false;
+    }
     if (!clients_listen(&worker->clients)) {
         log_event("W11", "cannot watch the sockets: %s", strerror(errno));
         return false;
@@ -377,7 +411,7 @@ static bool start(struct worker *worker) {
     return true;
 }
 
-int worker_run(const struct worker_job *job) {
+static int run(const struct worker_job *job, struct handover *state) {
     struct worker *worker = calloc(1, sizeof *worker);
     if (worker == NULL) {
         log_out_of_memory();
@@ -385,9 +419,12 @@ int worker_run(const struct worker_job *job) {
     worker->job = job;
     int status = 1;
     struct scoreboard_slot *slot = &job->scoreboard->slots[job->slot];
-    if (start(worker)) {
-        atomic_store(&slot->requests, 0); /* a predecessor's */
-        atomic_store(&slot->batches, 0);
+    if (start(worker, state)) {
+        if (state == NULL) { /* what is there is a predecessor's */
+            atomic_store(&slot->requests, 0);
+            atomic_store(&slot->batches, 0);
+        }
+        atomic_store(&slot->generation, atomic_load(&job->scoreboard->generation));
         atomic_store(&slot->serving, true);
         loop(worker);
         atomic_store(&slot->serving, false);
@@ -405,4 +442,14 @@ int worker_run(const struct worker_job *job) {
     arena_destroy(&worker->arena);
     free(worker);
     return status;
+}
+
+int worker_run(const struct worker_job *job) {
+    return run(job, NULL);
+}
+
+int worker_resume(const struct settings *settings, struct handover *state) {
+    static struct jwt_rules rules;
+    struct worker_job job;
+    return job_take(&job, settings, &rules, state) ? run(&job, state) : 1;
 }
