@@ -119,20 +119,22 @@ class Answer:
 
 
 class Client:
-    """One connection to the service, kept open. Not to be shared by threads."""
+    """One connection to the service, kept open; without `keep` one for each request. Not to be shared by threads."""
 
-    def __init__(self, url, timeout=30):
+    def __init__(self, url, timeout=30, keep=True):
         parts = urlsplit(url)
-        self.prefix = parts.path
+        self.prefix, self.keep = parts.path, keep
         self.connection = http.client.HTTPConnection(parts.hostname, parts.port, timeout)
+        self.sent = 0.0  # when the last request was on its way as a whole
 
     def request(self, method, path, body=None, headers=None):
-        headers = dict(headers or {})
+        headers = {**({} if self.keep else {"Connection": "close"}), **(headers or {})}
         if body is not None and not isinstance(body, bytes):
             body = json.dumps(body).encode()
             headers.setdefault("Content-Type", "application/json")
         try:
             self.connection.request(method, self.prefix + path, body, headers)
+            self.sent = time.monotonic()
             received = self.connection.getresponse()
             return Answer(received.status, received.headers, received.read())
         except BaseException:
@@ -170,13 +172,15 @@ def expect_problem(answer, status):
 
 class Service:
     """Context manager: larder and nginx. Flags go to `larder serve`; env adds variables to its environment;
-    secrets are the lines of its secret file, without which there are no logins and no deals."""
+    secrets are the lines of its secret file, without which there are no logins and no deals; binary is another
+    program than the one under test."""
 
-    def __init__(self, *flags, readers=2, sync="full", demo=True, prefix="", database=None, env=None, secrets=()):
+    def __init__(self, *flags, readers=2, sync="full", demo=True, prefix="", database=None, env=None, secrets=(),
+                 binary=None):
         self.directory = tempfile.mkdtemp(prefix="larder-")
         self.run_dir = os.path.join(self.directory, "run")
         self.database = database or os.path.join(self.directory, "larder.db")
-        self.demo, self.prefix, self.env = demo, prefix, env
+        self.demo, self.prefix, self.env, self.binary = demo, prefix, env, binary or larder()
         self.flags = ["--db", self.database, "--run-dir", self.run_dir, "--sync", sync, *flags]
         self.flags += [] if readers is None else ["--readers", str(readers)]
         self.secret_file = os.path.join(self.directory, "secret")
@@ -218,7 +222,7 @@ class Service:
         """Starts `larder serve`: at first, or again after it was killed."""
         with open(os.path.join(self.directory, "larder.log"), "ab") as log:
             self.supervisor = subprocess.Popen(
-                [larder(), "serve", *self.flags], stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+                [self.binary, "serve", *self.flags], stdin=subprocess.DEVNULL, stdout=log, stderr=log,
                 env=environment(self.env), start_new_session=True)
         self.sessions.add(self.supervisor.pid)
 
@@ -253,8 +257,8 @@ class Service:
 
     # -- look
 
-    def client(self):
-        self.clients.append(Client(self.url))
+    def client(self, keep=True):
+        self.clients.append(Client(self.url, keep=keep))
         return self.clients[-1]
 
     def pids(self):

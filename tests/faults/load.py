@@ -37,13 +37,15 @@ class Load:
         load.verify(service)
 
     Writers POST products with unique skus, DELETE some of them again, and send some that must be refused. What
-    is not an answer they may get ends up in `complaints`. After a 503 to a write its fate is unknown."""
+    is not an answer they may get ends up in `complaints`. After a 503 to a write its fate is unknown. Without
+    `keep` each request has a connection of its own."""
 
-    def __init__(self, service, writers=8, readers=8, mark="load"):
-        self.service, self.mark = service, mark
+    def __init__(self, service, writers=8, readers=8, mark="load", keep=True):
+        self.service, self.mark, self.keep = service, mark, keep
         self.kept = {}  # sku: the product as it was answered
         self.deleted, self.refused, self.unknown = set(), set(), set()  # skus
         self.complaints = []
+        self.unavailable_sent = []  # when the requests were sent that 503 answered
         self.reads = self.writes = self.unavailable = 0
         self.reads_may_fail = False
         self.ending = threading.Event()
@@ -62,7 +64,7 @@ class Load:
             thread.join(40)
 
     def run(self, work, number):
-        client = self.service.client()
+        client = self.service.client(self.keep)
         round_number = 0
         while not self.ending.is_set():
             round_number += 1
@@ -80,6 +82,8 @@ class Load:
         answer = client.get("/products/%d" % number)
         with self.lock:
             self.reads += 1
+            if answer.status == 503:
+                self.unavailable_sent.append(client.sent)
         if answer.status == 503 and self.reads_may_fail:
             expect_problem(answer, 503)
         elif number % 5 == 0:
@@ -95,6 +99,7 @@ class Load:
             self.writes += 1
             if answer.status == 503:
                 self.unavailable += 1
+                self.unavailable_sent.append(client.sent)
                 if not refuse:
                     self.unknown.add(sku)
             elif answer.status == 201 and not refuse:
