@@ -23,7 +23,7 @@
 
 enum {
     DRAIN_MS = 10000,
-    ARRIVE_MS = 300, /* at a stop, for requests on their way; less once none has come for: */
+    ARRIVE_MS = 1000, /* at a stop, for requests on their way; less once none has come for: */
     ARRIVE_QUIET_MS = 50,
     NFS_MAGIC = 0x6969,
     SMB_MAGIC = 0xFF534D42,

@@ -4,7 +4,7 @@ import sqlite3
 import threading
 import time
 
-from harness import expect, expect_equal, expect_problem, product
+from harness import expect, expect_equal, expect_problem, product, wait_until
 
 DEMO_IDS = 12500
 PAUSE_SECONDS = 0.002  # leaves the processors to the service: many short moments, not many requests
@@ -48,6 +48,7 @@ class Load:
         self.unavailable_sent = []  # when the requests were sent that 503 answered
         self.reads = self.writes = self.unavailable = 0
         self.reads_may_fail = False
+        self.begun = set()  # threads that have had an answer
         self.ending = threading.Event()
         self.lock = threading.Lock()
         self.threads = [threading.Thread(target=self.run, args=(work, i), daemon=True)
@@ -75,6 +76,7 @@ class Load:
                     self.complaints.append("%s: %r" % (work.__name__, error))
                 if len(self.complaints) > 20:
                     return
+            self.begun.add(threading.get_ident())
             time.sleep(PAUSE_SECONDS)
 
     def read(self, client, sku, round_number):
@@ -125,6 +127,10 @@ class Load:
         with self.lock:
             self.unknown.discard(sku)
             self.deleted.add(sku)
+
+    def wait_begun(self):
+        """Until every connection is in use: many at once wait for nginx to accept them."""
+        wait_until(lambda: len(self.begun) == len(self.threads), 30, "every connection is in use")
 
     # -- afterwards
 
