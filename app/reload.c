@@ -2,6 +2,7 @@
 #include "reload.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <signal.h>
 #include <string.h>
 #include <unistd.h>
@@ -57,14 +58,15 @@ bool reload_bury(struct reload *reload, const struct children *children, pid_t p
         return false;
     }
     reload->stage = RELOAD_IDLE;
-    if (!trial_end(&reload->trial, status, sentence)) {
+    bool stopping = atomic_load(&children->scoreboard->stopping);
+    if (trial_end(&reload->trial, status, sentence)) {
+        if (!stopping) {
+            hand_over(children, reload->trial.program);
+        }
+        close(reload->trial.program);
+    } else if (!stopping) {
         log_event("R09", "does not reload: %s", sentence);
-        return true;
     }
-    if (!atomic_load(&children->scoreboard->stopping)) {
-        hand_over(children, reload->trial.program);
-    }
-    close(reload->trial.program);
     return true;
 }
 
@@ -131,7 +133,7 @@ static int64_t follow_workers(struct reload *reload, const struct children *chil
 bool reload_take_over(struct reload *reload, struct children *children, struct sockets *sockets,
                       struct jwt_rules *rules, struct handover *state) {
     static struct settings settings;
-    static char path[4096];
+    static char path[PATH_MAX];
     struct text text = handover_text(state);
     snprintf(path, sizeof path, "%.*s", (int)text.length, text.data);
     program_set_path(path);

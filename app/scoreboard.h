@@ -21,8 +21,8 @@ struct scoreboard_slot {
 };
 
 struct scoreboard {
-    uint32_t layout,
-        bytes;             /* SCOREBOARD_LAYOUT, and the size: of another version both may differ */
+    uint32_t layout;       /* SCOREBOARD_LAYOUT; of another version of the program another one */
+    uint32_t bytes;        /* of all of it */
     _Atomic bool stopping; /* set by the supervisor: the whole service ends */
     _Atomic uint32_t generation; /* how often the service was reloaded; set by the supervisor */
     struct scoreboard_slot slots[SCOREBOARD_SLOTS];
