@@ -27,7 +27,8 @@ PACKAGES_BUILD = gcc=gcc stdlib.h=libc6-dev sqlite3.h=libsqlite3-dev \
 PACKAGES_RUN = nginx=nginx
 PACKAGES_TEST = python3=python3 cmocka.h=libcmocka-dev clang=clang clang-tidy=clang-tidy \
                 clang-format=clang-format cppcheck=cppcheck shellcheck=shellcheck \
-                chromium=chromium sqlite3=sqlite3 strace=strace wrk=wrk
+                chromium=chromium sqlite3=sqlite3 strace=strace wrk=wrk \
+                lighttpd=lighttpd apache2=apache2-bin spawn-fcgi=spawn-fcgi
 PACKAGES_BENCH = python3=python3 wrk=wrk strace=strace
 
 WARNINGS = -std=c17 -Wall -Wextra -Werror -Wshadow -Wmissing-prototypes -Wconversion \
@@ -156,6 +157,12 @@ $(BUILD)/unit/%: $(BUILD)/san/tests/unit/%.o $(BUILD)/san/tests/unit/support.o $
 .PHONY: contract
 contract: packages-test build ## the HTTP contract through nginx, on a service of its own
 	@python3 tests/harness.py python3 tests/contract.py --secret-file '{SECRET}' '{URL}'
+
+.PHONY: other-servers
+other-servers: packages-test build ## the application's part of the contract behind Apache httpd and lighttpd
+	@for how in 'apache' '--one-socket port --close --prefix /shop apache' 'lighttpd' '--one-socket path --prefix /shop lighttpd'; do \
+	  echo "$$how"; python3 tests/other_servers.py $$how python3 tests/contract.py --application --secret-file '{SECRET}' '{URL}' || exit 1; \
+	done
 
 .PHONY: browser
 browser: packages-test build ## the page at /docs/ in headless Chromium

@@ -21,8 +21,10 @@ enum {
 };
 
 void children_setup(struct children *children) {
-    int readers = children->settings->readers;
-    children->count = 1 + readers + (children->tokens != NULL);
+    bool one = children->sockets->one;
+    int readers = one ? 0 : children->settings->readers;
+    children->readers = readers;
+    children->count = 1 + readers + (children->tokens != NULL && !one);
     for (int i = 0; i < children->count; i++) {
         char *name = children->each[i].name;
         if (i == 0) {
@@ -36,10 +38,10 @@ void children_setup(struct children *children) {
 }
 
 static _Noreturn void run_child(struct children *children, int i, pid_t parent) {
-    int readers = children->settings->readers;
+    int readers = children->readers;
     bool writer = i == 0;
     bool reader = readers == 0 ? writer : i >= 1 && i <= readers;
-    bool login = i == readers + 1;
+    bool login = children->sockets->one || i == readers + 1;
     /* without secrets there are no logins: a reader then says so to who asks */
     bool hears_logins = children->tokens == NULL ? reader : login;
     struct worker_job job = {
@@ -55,11 +57,14 @@ static _Noreturn void run_child(struct children *children, int i, pid_t parent) 
         .lock = writer ? children->lock : -1,
     };
     snprintf(job.name, sizeof job.name, "%s", children->each[i].name);
+    snprintf(job.place, sizeof job.place, "%s", children->sockets->place);
     job_begin(&job);
     if (!writer) {
         close(children->lock);
     }
-    close(children->sockets->run_dir_lock);
+    if (children->sockets->run_dir_lock >= 0) {
+        close(children->sockets->run_dir_lock);
+    }
     int status = worker_run(&job);
     exit(status);
 }

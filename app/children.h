@@ -27,12 +27,13 @@ struct children {
     const struct jwt_rules *tokens; /* NULL: no secret file is configured */
     struct scoreboard *scoreboard;
     const struct sockets *sockets;
-    int lock;  /* of the database; the writer inherits it */
-    int count; /* the writer, the readers, and the login worker where tokens are */
+    int lock;    /* of the database; the writer inherits it */
+    int readers; /* 0: the writer serves reads too */
+    int count;   /* the writer, the readers, and the login worker where tokens are */
     struct child each[SCOREBOARD_SLOTS];
 };
 
-/* Sets count and names, from settings and tokens. */
+/* Sets readers, count and names, from settings, tokens and sockets. */
 void children_setup(struct children *children);
 
 /* Forks those whose time has come. Returns how long to wait for the next one, -1 for ever. */

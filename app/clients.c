@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "clock.h"
+#include "listen.h"
 #include "log.h"
 
 enum { ACCEPT_PAUSE_MS = 100 };
@@ -94,7 +95,8 @@ static bool accept_one(struct clients *clients, int listener) {
 }
 
 void clients_accept(struct clients *clients, int listener) {
-    int most = clients->accepts;
+    /* the last chance of those that wait */
+    int most = clients->draining ? LISTEN_BACKLOG : clients->accepts;
     while (most-- > 0 && accept_one(clients, listener)) {
     }
 }

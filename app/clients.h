@@ -27,7 +27,7 @@ struct clients {
     int epoll;
     const int *listeners;    /* CLIENTS_LISTENERS, -1 where unused */
     int accepts;             /* connections taken at a wake-up */
-    bool draining;           /* the sockets are shut: an empty queue stays empty */
+    bool draining;           /* a socket whose queue is empty is left alone from then on */
     int64_t accept_again_ms; /* none is accepted until then; 0: they are */
     int partly;              /* clients of whom that is so */
     struct client *first;

@@ -16,7 +16,7 @@
 
 #include "text.h"
 
-enum { HANDOVER_FORMAT = 1 };
+enum { HANDOVER_FORMAT = 2 };
 
 enum handover_kind {
     HANDOVER_UNREADABLE, /* something was left, and this program does not understand it */

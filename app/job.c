@@ -31,6 +31,7 @@ void job_begin(const struct worker_job *job) {
 static void job_give(const struct worker_job *job, struct handover *state) {
     handover_put(state, job->supervisor);
     handover_put_text(state, text_from(job->name));
+    handover_put_text(state, text_from(job->place));
     handover_put(state, job->slot);
     handover_put(state, job->lanes);
     for (int i = 0; i < CLIENTS_LISTENERS; i++) {
@@ -46,6 +47,8 @@ bool job_take(struct worker_job *job, const struct settings *settings, struct jw
     job->supervisor = (pid_t)handover_number(state);
     struct text name = handover_text(state);
     snprintf(job->name, sizeof job->name, "%.*s", (int)name.length, name.data);
+    struct text place = handover_text(state);
+    snprintf(job->place, sizeof job->place, "%.*s", (int)place.length, place.data);
     job->slot = (int)handover_number(state);
     job->lanes = (unsigned)handover_number(state);
     for (int i = 0; i < CLIENTS_LISTENERS; i++) {
@@ -59,13 +62,13 @@ bool job_take(struct worker_job *job, const struct settings *settings, struct jw
         job->tokens = rules;
         state->broken = !jwt_rules_take(rules, settings, state) || state->broken;
     }
-    job->scoreboard = scoreboard_join(settings->run_dir);
+    job->scoreboard = scoreboard_join(job->place);
     if (state->broken || job->slot < 0 || job->slot >= SCOREBOARD_SLOTS) {
         log_event("R02", "cannot read what its predecessor left");
         return false;
     }
     if (job->scoreboard == NULL) {
-        log_event("R03", "cannot use the scoreboard in %s: %s", settings->run_dir, strerror(errno));
+        log_event("R03", "cannot use the scoreboard in %s: %s", job->place, strerror(errno));
         return false;
     }
     return true;

@@ -3,6 +3,7 @@
 #ifndef LARDER_JOB_H
 #define LARDER_JOB_H
 
+#include <limits.h>
 #include <sys/types.h>
 
 #include "clients.h"
@@ -16,6 +17,7 @@ struct worker_job {
     const struct settings *settings;
     const struct jwt_rules *tokens; /* NULL: no secret file is configured */
     struct scoreboard *scoreboard;
+    char place[PATH_MAX]; /* of the scoreboard */
     pid_t supervisor;
     char name[24];                    /* "writer", "reader 1", "login" */
     int slot;                         /* of the scoreboard; 0 is the writer */

@@ -75,13 +75,13 @@ static int check(const struct settings *settings) {
     stat(settings->db, &status);
     printf("database %s, %lld bytes, schema version %d\n", settings->db, (long long)status.st_size,
            SCHEMA_VERSION);
-    printf(
-        "settings: %d readers, synchronous %s, run directory %s, socket mode %o, CORS origin %s, "
-        "probes %s\n",
-        settings->readers, settings->sync == DB_SYNC_FULL ? "full" : "normal", settings->run_dir,
-        (unsigned)settings->socket_mode,
-        settings->cors_origin == NULL ? "none" : settings->cors_origin,
-        settings->probes ? "on" : "off");
+    printf("settings: %d readers, synchronous %s, run directory %s, listens on %s, socket mode %o, "
+           "CORS origin %s, probes %s\n",
+           settings->readers, settings->sync == DB_SYNC_FULL ? "full" : "normal", settings->run_dir,
+           settings->listen == NULL ? "sockets in it" : settings->listen,
+           (unsigned)settings->socket_mode,
+           settings->cors_origin == NULL ? "none" : settings->cors_origin,
+           settings->probes ? "on" : "off");
     bool can_start = show_secrets(settings);
     db_close(db);
     bool alone = !lock_is_held(settings->db);

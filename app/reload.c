@@ -41,7 +41,7 @@ static void hand_over(const struct children *children, int program) {
     handover_begin(&state, HANDOVER_SUPERVISOR);
     handover_put_text(&state, text_from(program_path()));
     handover_put(&state, clock_ms());
-    handover_put(&state, children->settings->readers);
+    handover_put(&state, children->readers);
     handover_put(&state, atomic_load(&children->scoreboard->generation));
     handover_put_descriptor(&state, children->lock);
     sockets_give(children->sockets, &state);
@@ -72,14 +72,14 @@ bool reload_bury(struct reload *reload, const struct children *children, pid_t p
 
 /* Another layout means a new file: workers find it when they come over. */
 static bool join_scoreboard(struct reload *reload, struct children *children, uint32_t generation) {
-    const char *run_dir = children->settings->run_dir;
-    children->scoreboard = scoreboard_join(run_dir);
+    const char *place = children->sockets->place;
+    children->scoreboard = scoreboard_join(place);
     if (children->scoreboard == NULL) {
         reload->new_scoreboard = true;
-        children->scoreboard = scoreboard_create(run_dir);
+        children->scoreboard = scoreboard_create(place);
     }
     if (children->scoreboard == NULL) {
-        return log_refuse("cannot make %s/" SCOREBOARD_NAME ": %s", run_dir, strerror(errno));
+        return log_refuse("cannot make the scoreboard in %s: %s", place, strerror(errno));
     }
     atomic_store(&children->scoreboard->generation, generation);
     return true;

@@ -10,8 +10,20 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static void name_file(char *path, size_t size, const char *run_dir) {
-    snprintf(path, size, "%s/" SCOREBOARD_NAME, run_dir);
+/* Of a place without a name, the descriptor; -1 of a directory. */
+static int unnamed(const char *place) {
+    int descriptor = -1;
+    return sscanf(place, "/proc/%*d/fd/%d", &descriptor) == 1 ? descriptor : -1;
+}
+
+static void name_file(char *path, size_t size, const char *place) {
+    snprintf(path, size, unnamed(place) >= 0 ? "%s" : "%s/" SCOREBOARD_NAME, place);
+}
+
+int scoreboard_reserve(char *place, size_t size) {
+    int descriptor = memfd_create("larder scoreboard", MFD_CLOEXEC);
+    snprintf(place, size, "/proc/%ld/fd/%d", (long)getpid(), descriptor);
+    return descriptor;
 }
 
 static struct scoreboard *map(int descriptor) {
@@ -20,11 +32,24 @@ static struct scoreboard *map(int descriptor) {
     return memory == MAP_FAILED ? NULL : memory;
 }
 
-struct scoreboard *scoreboard_create(const char *run_dir) {
+static int create_file(const char *place) {
     char path[PATH_MAX];
-    name_file(path, sizeof path, run_dir);
+    int reserved = unnamed(place);
+    if (reserved >= 0) { /* another one under the number that is known to all */
+        int memory = memfd_create("larder scoreboard", MFD_CLOEXEC);
+        if (memory >= 0 && dup3(memory, reserved, O_CLOEXEC) < 0) {
+            close(memory);
+            return -1;
+        }
+        return memory;
+    }
+    name_file(path, sizeof path, place);
     unlink(path); /* who still looks at an old one keeps it */
-    int descriptor = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0640);
+    return open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0640);
+}
+
+struct scoreboard *scoreboard_create(const char *place) {
+    int descriptor = create_file(place);
     if (descriptor < 0) {
         return NULL;
     }
@@ -41,10 +66,10 @@ struct scoreboard *scoreboard_create(const char *run_dir) {
     return scoreboard;
 }
 
-struct scoreboard *scoreboard_join(const char *run_dir) {
+struct scoreboard *scoreboard_join(const char *place) {
     char path[PATH_MAX];
     struct stat status;
-    name_file(path, sizeof path, run_dir);
+    name_file(path, sizeof path, place);
     int descriptor = open(path, O_RDWR | O_CLOEXEC);
     if (descriptor < 0) {
         return NULL;
@@ -73,8 +98,10 @@ uint64_t scoreboard_requests(const struct scoreboard *scoreboard) {
     return requests;
 }
 
-void scoreboard_remove(const char *run_dir) {
+void scoreboard_remove(const char *place) {
     char path[PATH_MAX];
-    name_file(path, sizeof path, run_dir);
-    unlink(path);
+    if (unnamed(place) < 0) {
+        name_file(path, sizeof path, place);
+        unlink(path);
+    }
 }

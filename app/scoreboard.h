@@ -9,6 +9,7 @@
 
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 enum { SCOREBOARD_READERS = 64, SCOREBOARD_SLOTS = SCOREBOARD_READERS + 2, SCOREBOARD_LAYOUT = 1 };
@@ -30,16 +31,21 @@ struct scoreboard {
 
 #define SCOREBOARD_NAME "scoreboard"
 
-/* Makes a zeroed one in a new file of the run directory and maps it; children inherit the mapping.
- * NULL with errno set on failure. */
-struct scoreboard *scoreboard_create(const char *run_dir);
+/* Where it lies, the place, is the run directory, in a file of its own. Where there is none it has
+ * no name: the supervisor holds it open, under a number that stays the same, and the place is
+ * "/proc/PID/fd/NUMBER". This chooses the number. Returns it, the caller's to keep open, or -1. */
+int scoreboard_reserve(char *place, size_t size);
+
+/* Makes a new zeroed one in its place and maps it; children inherit the mapping. NULL with errno
+ * set on failure. */
+struct scoreboard *scoreboard_create(const char *place);
 
 /* Maps the one that is there, to go on with it after a reload. NULL with errno set on failure:
  * EPROTO when another version of the program made it. */
-struct scoreboard *scoreboard_join(const char *run_dir);
+struct scoreboard *scoreboard_join(const char *place);
 
-/* Removes the file; mappings stay. */
-void scoreboard_remove(const char *run_dir);
+/* Removes the file, if there is one; mappings stay. */
+void scoreboard_remove(const char *place);
 
 static inline bool scoreboard_has_writer(const struct scoreboard *scoreboard) {
     return atomic_load_explicit(&scoreboard->slots[0].serving, memory_order_relaxed);

@@ -81,20 +81,20 @@ static bool start(struct supervisor *supervisor) {
     if (!read_secrets(supervisor)) {
         return false;
     }
-    children_setup(children);
     /* read first: beside a file that is not ours, not even a lock file is left */
     if (!check_database(settings, DB_READ) || !lock(children) ||
         !check_database(settings, DB_WRITE) || !sockets_open(&supervisor->sockets, settings)) {
         return false;
     }
-    children->scoreboard = scoreboard_create(settings->run_dir);
+    children_setup(children);
+    children->scoreboard = scoreboard_create(supervisor->sockets.place);
     if (children->scoreboard == NULL) {
-        return log_refuse("cannot make %s/" SCOREBOARD_NAME ": %s", settings->run_dir,
+        return log_refuse("cannot make the scoreboard in %s: %s", supervisor->sockets.place,
                           strerror(errno));
     }
     signal(SIGPIPE, SIG_IGN); /* a log that nobody reads any more ends nothing */
     log_event("S05", "serves %s on %s with %d reader%s and one writer%s, pid %ld", settings->db,
-              settings->run_dir, settings->readers, settings->readers == 1 ? "" : "s",
+              supervisor->sockets.where, children->readers, children->readers == 1 ? "" : "s",
               children->tokens == NULL ? "" : ", and logins", (long)getpid());
     return true;
 }
@@ -165,7 +165,7 @@ static void drain(struct supervisor *supervisor, const sigset_t *signals) {
     let_requests_arrive(supervisor);
     atomic_store(&children->scoreboard->stopping, true);
     sockets_refuse(&supervisor->sockets);
-    scoreboard_remove(children->settings->run_dir);
+    scoreboard_remove(supervisor->sockets.place);
     children_signal(children, SIGTERM);
     int64_t deadline = clock_ms() + DRAIN_MS;
     for (reap(supervisor); children_run(children); reap(supervisor)) {

@@ -184,6 +184,9 @@ static void finish(struct worker *worker, struct exchange *exchange) {
         response->delay_ms = 0;
     }
     cors_apply(worker->job->settings->cors_origin, request, response);
+    if (request->tells_id) {
+        response_header(response, TEXT("X-Request-Id"), request->request_id);
+    }
     if (response->status >= 500) {
         log_event("W04", "request %.*s was answered with %d", (int)request->request_id.length,
                   request->request_id.data, response->status);
