@@ -62,6 +62,13 @@ def expect_all_lanes(service):
     expect_each(requests, lambda case: expect_equal(service.ask(*case[:3]).status, case[3], "status of %s %s" % case[:2]))
 
 
+def reload(service):
+    """Reloads by SIGHUP; the service then listens where it did."""
+    before = service.log().count("has reloaded")
+    service.supervisor.send_signal(signal.SIGHUP)
+    wait_until(lambda: service.log().count("has reloaded") > before, 10, "it has reloaded")
+
+
 def listening(family=socket.AF_INET, address=("127.0.0.1", 0)):
     """A socket such as a starter of services makes."""
     made = socket.socket(family)
@@ -81,6 +88,8 @@ def _():
             expect_equal(sorted(service.pids()), ["writer"], "the workers")
             expect_equal(oct(stat.S_IMODE(os.stat(path).st_mode)), oct(0o600), "mode of the socket")
             expect_equal(sorted(os.listdir(service.run_dir)), ["scoreboard"], "files in the run directory")
+            reload(service)
+            expect_equal(service.ask("GET", "/products/1").status, 200, "a GET after a reload")
         expect(not os.path.exists(path), "the socket is left")
 
 
@@ -194,21 +203,26 @@ def _():
         binary, port = here / "larder", free_port()
         shutil.copy(larder(), binary)
         run_larder("init", "--db", str(home / "larder.db"), before=before, binary=binary)
-        service = subprocess.Popen([*before, str(binary), "serve", "--db", str(home / "larder.db"), "--listen",
-                                    "127.0.0.1:%d" % port], stdin=subprocess.DEVNULL, stderr=subprocess.PIPE,
-                                   env=environment(), text=True)
+        flags = ["--db", str(home / "larder.db"), "--listen", "127.0.0.1:%d" % port]
+        with open(here / "log", "wb") as log:
+            service = subprocess.Popen([*before, str(binary), "serve", *flags], stdin=subprocess.DEVNULL, stderr=log,
+                                       env=environment())
+
+        def answers():
+            try:
+                with FastCGI(("127.0.0.1", port)) as peer:
+                    return peer.request("GET", "/ready").status == 200
+            except OSError:
+                return False
         try:
-            def answers():
-                try:
-                    with FastCGI(("127.0.0.1", port)) as peer:
-                        return peer.request("GET", "/ready").status == 200
-                except OSError:
-                    return False
             wait_until(answers, 10, "GET /ready is 200")
+            service.send_signal(signal.SIGHUP)
+            wait_until(lambda: "has reloaded" in (here / "log").read_text(), 10, "it has reloaded")
+            expect(answers(), "no answer after a reload")
         finally:
             service.terminate()
-            _, log = service.communicate(timeout=15)
-        expect_equal(service.returncode, 0, "exit status, log: %s" % log)
+            expect_equal(service.wait(15), 0, "exit status, log: %s" % (here / "log").read_text())
+        expect("R03" not in (here / "log").read_text(), "a worker was lost: %s" % (here / "log").read_text())
 
 
 def requests_when_it_stops(service, count):
@@ -244,6 +258,8 @@ def _():
             with Alone(address=address, stdin=made, readers=None, secrets=[new_secret()]) as service:
                 expect_all_lanes(service)
                 expect("on descriptor 0 " in service.log(), "the log does not name it:\n" + service.log())
+                reload(service)
+                expect_equal(service.ask("GET", "/products/1").status, 200, "a GET after a reload")
 
 
 @test("spawn-fcgi can start it")
@@ -284,6 +300,8 @@ def _():
             def check(case):
                 with FastCGI(str(here / case[0])) as peer:
                     expect_equal(peer.request(*case[1:4]).status, case[4], "%s %s on %s" % (case[1], case[2], case[0]))
+            expect_each(cases[:-1], check)
+            reload(service)
             expect_each(cases, check)
         expect_equal(sorted(os.listdir(here)), ["login", "read", "write"], "the socket files, which are not ours")
 

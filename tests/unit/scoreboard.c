@@ -86,6 +86,30 @@ static void one_of_another_layout_or_size_is_not_joined(void **state) {
     assert_int_equal(errno, ENOENT);
 }
 
+static void without_a_directory_it_is_found_by_its_process_and_number(void **state) {
+    char place[64];
+    (void)state;
+    int reserved = scoreboard_reserve(place, sizeof place);
+    assert_true(reserved >= 0);
+    struct scoreboard *first = scoreboard_create(place);
+    struct scoreboard *joined = scoreboard_join(place);
+    assert_non_null(first);
+    assert_non_null(joined);
+    scoreboard_add(&first->slots[0].requests, 5);
+    assert_int_equal(scoreboard_requests(joined), 5);
+    struct scoreboard *second = scoreboard_create(place); /* as after a change of the layout */
+    struct scoreboard *joined_second = scoreboard_join(place);
+    assert_non_null(joined_second);
+    assert_int_equal(scoreboard_requests(joined_second), 0);
+    scoreboard_remove(place);
+    munmap(first, sizeof *first);
+    munmap(joined, sizeof *joined);
+    munmap(second, sizeof *second);
+    munmap(joined_second, sizeof *joined_second);
+    close(reserved);
+    assert_null(scoreboard_join(place));
+}
+
 #define TEST(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
 
 int main(void) {
@@ -95,6 +119,7 @@ int main(void) {
         TEST(only_the_first_slot_is_the_writer),
         TEST(who_joins_sees_the_same),
         TEST(one_of_another_layout_or_size_is_not_joined),
+        cmocka_unit_test(without_a_directory_it_is_found_by_its_process_and_number),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
