@@ -28,7 +28,8 @@ PACKAGES_RUN = nginx=nginx
 PACKAGES_TEST = python3=python3 cmocka.h=libcmocka-dev clang=clang clang-tidy=clang-tidy \
                 clang-format=clang-format cppcheck=cppcheck shellcheck=shellcheck \
                 chromium=chromium sqlite3=sqlite3 strace=strace wrk=wrk \
-                lighttpd=lighttpd apache2=apache2-bin spawn-fcgi=spawn-fcgi
+                lighttpd=lighttpd apache2=apache2-bin spawn-fcgi=spawn-fcgi \
+                systemd-analyze=systemd mandoc=mandoc
 PACKAGES_BENCH = python3=python3 wrk=wrk strace=strace
 
 WARNINGS = -std=c17 -Wall -Wextra -Werror -Wshadow -Wmissing-prototypes -Wconversion \
@@ -49,7 +50,7 @@ SQLITE_OPTIONS = -DSQLITE_THREADSAFE=0 -DSQLITE_DEFAULT_MEMSTATUS=0 -DSQLITE_DQS
 
 SOURCES = $(wildcard app/*.c app/endpoints/*.c)
 HEADERS = $(wildcard app/*.h app/endpoints/*.h tests/unit/*.h)
-SCRIPTS = tools/image.sh tools/packages.sh tools/run.sh tools/sqlite.sh tests/run.sh nginx/render.sh .ci/run \
+SCRIPTS = tools/image.sh tools/packages.sh tools/run.sh tools/sqlite.sh tests/run.sh nginx/render.sh tests/machine.sh .ci/run \
           $(wildcard bench/peers/*.sh bench/peers/*/peer.sh)
 UNITS = $(filter-out support,$(patsubst tests/unit/%.c,%,$(wildcard tests/unit/*.c)))
 C_FILES = $(SOURCES) $(wildcard tests/unit/*.c bench/*.c bench/peers/*/*.c)

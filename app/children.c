@@ -148,6 +148,15 @@ bool children_run(const struct children *children) {
     return false;
 }
 
+bool children_serve(const struct children *children) {
+    for (int i = 0; i < children->count; i++) {
+        if (children->each[i].pid == 0 || !atomic_load(&children->scoreboard->slots[i].serving)) {
+            return false;
+        }
+    }
+    return true;
+}
+
 void children_give(const struct children *children, struct handover *state) {
     for (int i = 0; i < children->count; i++) {
         const struct child *child = &children->each[i];

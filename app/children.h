@@ -46,6 +46,9 @@ void children_bury(struct children *children, pid_t pid, int status);
 /* Whether any is running. */
 bool children_run(const struct children *children);
 
+/* Whether all take requests. */
+bool children_serve(const struct children *children);
+
 void children_signal(const struct children *children, int signal_number);
 
 /* Leaves the processes to the program that follows; the other takes them there, after setup. */

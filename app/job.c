@@ -25,6 +25,7 @@ void job_begin(const struct worker_job *job) {
     sigemptyset(&signals);
     sigaddset(&signals, SIGTERM);
     sigaddset(&signals, SIGHUP);
+    sigaddset(&signals, SIGUSR1);
     sigprocmask(SIG_SETMASK, &signals, NULL);
 }
 

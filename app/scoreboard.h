@@ -17,6 +17,7 @@ enum { SCOREBOARD_READERS = 64, SCOREBOARD_SLOTS = SCOREBOARD_READERS + 2, SCORE
 struct scoreboard_slot {
     _Atomic bool serving; /* set by the worker when it takes requests, cleared when it has ended */
     _Atomic uint32_t generation; /* the worker has come so far */
+    _Atomic uint32_t answered;   /* of watchdog.h */
     _Atomic uint64_t requests;
     _Atomic uint64_t batches;
 };
@@ -26,6 +27,7 @@ struct scoreboard {
     uint32_t bytes;        /* of all of it */
     _Atomic bool stopping; /* set by the supervisor: the whole service ends */
     _Atomic uint32_t generation; /* how often the service was reloaded; set by the supervisor */
+    _Atomic uint32_t asked;      /* of watchdog.h; set by the supervisor */
     struct scoreboard_slot slots[SCOREBOARD_SLOTS];
 };
 

@@ -19,12 +19,15 @@
 #include "clock.h"
 #include "lock.h"
 #include "log.h"
+#include "notify.h"
 #include "reload.h"
+#include "watchdog.h"
 
 enum {
     DRAIN_MS = 10000,
     ARRIVE_MS = 1000, /* at a stop, for requests on their way; less once none has come for: */
     ARRIVE_QUIET_MS = 50,
+    READY_POLL_MS = 10,
     NFS_MAGIC = 0x6969,
     SMB_MAGIC = 0xFF534D42,
 };
@@ -34,6 +37,8 @@ struct supervisor {
     struct sockets sockets;
     struct jwt_rules rules;
     struct reload reload;
+    struct watchdog watchdog;
+    bool ready; /* the service manager knows, or does not want to */
 };
 
 /* ---- start ---------------------------------------------------------------------------------- */
@@ -107,6 +112,7 @@ static void block_signals(sigset_t *signals) {
     sigaddset(signals, SIGTERM);
     sigaddset(signals, SIGINT);
     sigaddset(signals, SIGHUP);
+    sigaddset(signals, SIGUSR1); /* for the children, who inherit this, until they listen to it */
     sigprocmask(SIG_BLOCK, signals, NULL);
 }
 
@@ -143,6 +149,22 @@ static int wait_signal(const sigset_t *signals, int64_t timeout_ms) {
     return number < 0 ? 0 : number;
 }
 
+/* Returns how long to wait before it is called again, -1 for ever. */
+static int64_t tell_when_ready(struct supervisor *supervisor) {
+    if (!supervisor->ready && reload_is_idle(&supervisor->reload) &&
+        children_serve(&supervisor->children)) {
+        supervisor->ready = true;
+        notify_ready();
+    }
+    return supervisor->ready ? -1 : READY_POLL_MS;
+}
+
+static void begin_reload(struct supervisor *supervisor) {
+    supervisor->ready = !notify_is_wanted();
+    notify_reloading();
+    reload_begin(&supervisor->reload);
+}
+
 /* ---- stop ----------------------------------------------------------------------------------- */
 
 /* What the web server had taken before the signal came is still on its way to the workers. */
@@ -161,6 +183,7 @@ static void let_requests_arrive(struct supervisor *supervisor) {
 
 static void drain(struct supervisor *supervisor, const sigset_t *signals) {
     struct children *children = &supervisor->children;
+    notify_stopping();
     reload_cancel(&supervisor->reload);
     let_requests_arrive(supervisor);
     atomic_store(&children->scoreboard->stopping, true);
@@ -198,9 +221,13 @@ int supervisor_run(const struct settings *settings, struct handover *state) {
         return 1;
     }
     block_signals(&signals);
+    watchdog_setup(&supervisor.watchdog);
+    supervisor.ready = !notify_is_wanted();
     for (;;) {
         reap(&supervisor);
         int64_t wait_ms = sooner(children_start_due(children), reload_step(reload, children));
+        wait_ms = sooner(wait_ms, tell_when_ready(&supervisor));
+        wait_ms = sooner(wait_ms, watchdog_step(&supervisor.watchdog, children));
         sigset_t wanted = signals;
         if (!reload_is_idle(reload)) {
             sigdelset(&wanted, SIGHUP);
@@ -210,7 +237,7 @@ int supervisor_run(const struct settings *settings, struct handover *state) {
             break;
         }
         if (number == SIGHUP) {
-            reload_begin(reload);
+            begin_reload(&supervisor);
         }
     }
     drain(&supervisor, &signals);

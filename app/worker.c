@@ -21,6 +21,7 @@
 #include "log.h"
 #include "routes.h"
 #include "utc.h"
+#include "watchdog.h"
 
 enum {
     BATCH = 128, /* requests a wake-up at the most: bounds memory and the wait of the first */
@@ -45,7 +46,7 @@ struct worker {
     struct db *db;
     struct clients clients;
     struct checkpointer checkpointer;
-    int signals; /* readable when SIGTERM or SIGHUP has come */
+    int signals; /* readable when SIGTERM, SIGHUP or SIGUSR1 has come */
     bool stopping, reload_asked;
     int64_t patience_ends_ms; /* while stopping: with requests that come in parts */
     uint64_t random;
@@ -74,6 +75,8 @@ static void take_signals(struct worker *worker) {
     while (read(worker->signals, &signal, sizeof signal) == sizeof signal) {
         if (signal.ssi_signo == SIGHUP) {
             worker->reload_asked = true;
+        } else if (signal.ssi_signo == SIGUSR1) {
+            watchdog_answer(worker->job->scoreboard, worker->job->slot);
         } else if (!worker->stopping) {
             begin_to_stop(worker);
         }
@@ -391,6 +394,7 @@ static bool start(struct worker *worker, struct handover *state) {
     sigemptyset(&signals);
     sigaddset(&signals, SIGTERM);
     sigaddset(&signals, SIGHUP);
+    sigaddset(&signals, SIGUSR1);
     worker->signals = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
     /* A reader takes one connection at a wake-up: the next wake-up, here or in another reader,
      * takes the next. The one writer takes all, so that they share one batch and, while another
@@ -428,6 +432,7 @@ static int run(const struct worker_job *job, struct handover *state) {
             atomic_store(&slot->batches, 0);
         }
         atomic_store(&slot->generation, atomic_load(&job->scoreboard->generation));
+        watchdog_answer(job->scoreboard, job->slot);
         atomic_store(&slot->serving, true);
         loop(worker);
         atomic_store(&slot->serving, false);
