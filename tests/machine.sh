@@ -11,7 +11,9 @@ if [ "${3:-}" != inside ]; then
     # Each hierarchy gets a group to be the root of what the machine sees.
     for procs in /sys/fs/cgroup/cgroup.procs /sys/fs/cgroup/*/cgroup.procs; do
         group=${procs%/cgroup.procs}/$name
-        [ -e "$procs" ] && mkdir "$group" 2>/dev/null && echo $$ 2>/dev/null >"$group/cgroup.procs" || true
+        if [ -e "$procs" ] && mkdir "$group" 2>/dev/null; then
+            { echo $$ >"$group/cgroup.procs"; } 2>/dev/null || true # of cpuset, which is not needed
+        fi
     done
     exec unshare --pid --mount --ipc --uts --net --cgroup --fork --kill-child "$0" "$directory" "$project" inside
 fi
