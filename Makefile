@@ -2,6 +2,7 @@
 # `make help` lists the rest.
 
 VERSION = 0.1.0
+REVISION ?= 1
 PORT ?= 8080
 DB ?= var/larder.db
 RUN_DIR ?= var/run
@@ -27,8 +28,11 @@ PACKAGES_BUILD = gcc=gcc stdlib.h=libc6-dev sqlite3.h=libsqlite3-dev \
 PACKAGES_RUN = nginx=nginx
 PACKAGES_TEST = python3=python3 cmocka.h=libcmocka-dev clang=clang clang-tidy=clang-tidy \
                 clang-format=clang-format cppcheck=cppcheck shellcheck=shellcheck \
-                chromium=chromium sqlite3=sqlite3 strace=strace wrk=wrk
+                chromium=chromium sqlite3=sqlite3 strace=strace wrk=wrk \
+                lighttpd=lighttpd apache2=apache2-bin spawn-fcgi=spawn-fcgi \
+                systemd-analyze=systemd mandoc=mandoc lintian=lintian adduser=adduser
 PACKAGES_BENCH = python3=python3 wrk=wrk strace=strace
+PACKAGES_DEB = dpkg-shlibdeps=dpkg-dev strip=binutils
 
 WARNINGS = -std=c17 -Wall -Wextra -Werror -Wshadow -Wmissing-prototypes -Wconversion \
            -Wstrict-prototypes -Wno-missing-field-initializers
@@ -48,7 +52,8 @@ SQLITE_OPTIONS = -DSQLITE_THREADSAFE=0 -DSQLITE_DEFAULT_MEMSTATUS=0 -DSQLITE_DQS
 
 SOURCES = $(wildcard app/*.c app/endpoints/*.c)
 HEADERS = $(wildcard app/*.h app/endpoints/*.h tests/unit/*.h)
-SCRIPTS = tools/image.sh tools/packages.sh tools/run.sh tools/sqlite.sh tests/run.sh nginx/render.sh .ci/run \
+SCRIPTS = tools/image.sh tools/packages.sh tools/run.sh tools/sqlite.sh tests/run.sh nginx/render.sh tests/machine.sh packaging/deb/build.sh \
+          packaging/deb/postinst packaging/deb/prerm packaging/deb/postrm .ci/run \
           $(wildcard bench/peers/*.sh bench/peers/*/peer.sh)
 UNITS = $(filter-out support,$(patsubst tests/unit/%.c,%,$(wildcard tests/unit/*.c)))
 C_FILES = $(SOURCES) $(wildcard tests/unit/*.c bench/*.c bench/peers/*/*.c)
@@ -128,6 +133,38 @@ $(BUILD)/$(1)/%.o: %.S schema.sql app/demo.sql $(wildcard migrations/*.sql) docs
 endef
 $(foreach profile,release san static,$(eval $(call embed,$(profile))))
 
+# What `make install` puts where, for packagers too: PREFIX, DESTDIR, UNITDIR.
+PREFIX ?= /usr/local
+DESTDIR ?=
+UNITDIR ?= $(PREFIX)/lib/systemd/system
+SHARE = $(PREFIX)/share/larder
+DOCUMENTS = $(PREFIX)/share/doc/larder
+MANUAL = $(PREFIX)/share/man/man1/larder.1
+
+.PHONY: install
+install: build ## install the program, its man page, configuration for web servers, the unit and the docs
+	@install -D -m 755 $(BUILD)/larder $(DESTDIR)$(PREFIX)/bin/larder
+	@install -D -m 644 man/larder.1 $(DESTDIR)$(MANUAL)
+	@install -d $(DESTDIR)$(SHARE)/nginx/docs $(DESTDIR)$(SHARE)/other-servers $(DESTDIR)$(DOCUMENTS) $(DESTDIR)$(UNITDIR)
+	@install -m 644 nginx/*.conf $(DESTDIR)$(SHARE)/nginx
+	@install -m 755 nginx/render.sh $(DESTDIR)$(SHARE)/nginx
+	@install -m 644 nginx/docs/* $(DESTDIR)$(SHARE)/nginx/docs
+	@install -m 644 other-servers/*.conf $(DESTDIR)$(SHARE)/other-servers
+	@install -m 644 schema.sql $(DESTDIR)$(SHARE)
+	@install -m 644 README.md LICENSE docs/*.md docs/openapi.json $(DESTDIR)$(DOCUMENTS)
+	@sed 's|/usr/bin/larder|$(PREFIX)/bin/larder|' systemd/larder.service >$(DESTDIR)$(UNITDIR)/larder.service
+	@chmod 644 $(DESTDIR)$(UNITDIR)/larder.service
+
+.PHONY: uninstall
+uninstall: ## remove what install put there; data and settings stay
+	@rm -f $(DESTDIR)$(PREFIX)/bin/larder $(DESTDIR)$(MANUAL) $(DESTDIR)$(UNITDIR)/larder.service
+	@rm -rf $(DESTDIR)$(SHARE) $(DESTDIR)$(DOCUMENTS)
+
+.PHONY: deb
+deb: build ## build/larder_VERSION_ARCHITECTURE.deb, a Debian package
+	@tools/packages.sh $(PACKAGES_DEB)
+	@packaging/deb/build.sh '$(BUILD)' '$(VERSION)-$(REVISION)'
+
 .PHONY: packages-build packages-run packages-test
 packages-build:
 	@CC=$(CC) tools/packages.sh $(PACKAGES_BUILD)
@@ -156,6 +193,12 @@ $(BUILD)/unit/%: $(BUILD)/san/tests/unit/%.o $(BUILD)/san/tests/unit/support.o $
 .PHONY: contract
 contract: packages-test build ## the HTTP contract through nginx, on a service of its own
 	@python3 tests/harness.py python3 tests/contract.py --secret-file '{SECRET}' '{URL}'
+
+.PHONY: other-servers
+other-servers: packages-test build ## the application's part of the contract behind Apache httpd and lighttpd
+	@for how in 'apache' '--one-socket port --close --prefix /shop apache' 'lighttpd' '--one-socket path --prefix /shop lighttpd'; do \
+	  echo "$$how"; python3 tests/other_servers.py $$how python3 tests/contract.py --application --secret-file '{SECRET}' '{URL}' || exit 1; \
+	done
 
 .PHONY: browser
 browser: packages-test build ## the page at /docs/ in headless Chromium

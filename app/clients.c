@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "clock.h"
+#include "listen.h"
 #include "log.h"
 
 enum { ACCEPT_PAUSE_MS = 100 };
@@ -59,29 +60,31 @@ int clients_listener(const struct clients *clients, const void *subject) {
 
 /* ---- accepting ------------------------------------------------------------------------------ */
 
-static void add(struct clients *clients, int descriptor) {
+static struct client *add(struct clients *clients, struct fastcgi_connection *connection) {
     struct client *client = malloc(sizeof *client);
     if (client == NULL) {
         log_out_of_memory();
     }
-    *client = (struct client){.connection = fastcgi_open(descriptor), .next = clients->first};
+    *client = (struct client){.connection = connection, .next = clients->first};
     if (client->next != NULL) {
         client->next->previous = client;
     }
     clients->first = client;
     clients->open++;
-    clients->accepted++;
-    if (!clients_watch(clients, descriptor, client)) {
+    if (!clients_watch(clients, fastcgi_descriptor(connection), client)) {
         log_event("W02", "cannot watch a connection: %s", strerror(errno));
         clients_drop(clients, client);
+        return NULL;
     }
+    return client;
 }
 
 /* Takes one connection. Returns false when there is none. */
 static bool accept_one(struct clients *clients, int listener) {
     int descriptor = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
     if (descriptor >= 0) {
-        add(clients, descriptor);
+        clients->accepted++;
+        add(clients, fastcgi_open(descriptor));
     } else if (errno == EAGAIN && clients->draining) {
         unwatch(clients, listener);
     } else if (errno != EAGAIN && errno != EINTR && errno != ECONNABORTED) {
@@ -93,7 +96,8 @@ static bool accept_one(struct clients *clients, int listener) {
 }
 
 void clients_accept(struct clients *clients, int listener) {
-    int most = clients->accepts;
+    /* the last chance of those that wait */
+    int most = clients->draining ? LISTEN_BACKLOG : clients->accepts;
     while (most-- > 0 && accept_one(clients, listener)) {
     }
 }
@@ -124,10 +128,10 @@ void clients_drop(struct clients *clients, struct client *client) {
         client->next->previous = client->previous;
     }
     *(client->previous != NULL ? &client->previous->next : &clients->first) = client->next;
+    clients->open--;
     waiting_remove(&clients->waiting, &client->waiter);
     fastcgi_close(client->connection);
     free(client);
-    clients->open--;
 }
 
 void clients_drop_all(struct clients *clients) {
@@ -177,4 +181,41 @@ void clients_refuse_waiting(struct clients *clients, struct text answer, struct 
         fastcgi_send(client->connection, client->head ? head_answer : answer, TEXT(""));
         clients_drop(clients, client);
     }
+}
+
+/* ---- handing over --------------------------------------------------------------------------- */
+
+void clients_give(const struct clients *clients, struct handover *state) {
+    handover_put(state, clients->open);
+    for (const struct client *client = clients->first; client != NULL; client = client->next) {
+        fastcgi_give(client->connection, state);
+        handover_put(state, client->partly);
+        handover_put(state, client->waiter.place != 0);
+        if (client->waiter.place != 0) {
+            handover_put(state, client->head);
+            handover_put(state, client->waiter.due_ms);
+            handover_put_text(state, client->waiter.answer);
+        }
+    }
+}
+
+bool clients_take(struct clients *clients, struct handover *state) {
+    int64_t count = handover_number(state);
+    while (count-- > 0) {
+        struct fastcgi_connection *connection = fastcgi_take(state);
+        if (connection == NULL) {
+            return false;
+        }
+        struct client *client = add(clients, connection);
+        if (client == NULL) {
+            return false;
+        }
+        clients_note_partly(clients, client, handover_number(state) != 0);
+        if (handover_number(state) != 0) {
+            client->head = handover_number(state) != 0;
+            int64_t due_ms = handover_number(state);
+            waiting_add(&clients->waiting, &client->waiter, due_ms, handover_text(state));
+        }
+    }
+    return true;
 }

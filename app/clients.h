@@ -27,7 +27,7 @@ struct clients {
     int epoll;
     const int *listeners;    /* CLIENTS_LISTENERS, -1 where unused */
     int accepts;             /* connections taken at a wake-up */
-    bool draining;           /* the sockets are shut: an empty queue stays empty */
+    bool draining;           /* a socket whose queue is empty is left alone from then on */
     int64_t accept_again_ms; /* none is accepted until then; 0: they are */
     int partly;              /* clients of whom that is so */
     uint32_t open;           /* connections */
@@ -68,6 +68,11 @@ int64_t clients_answer_due(struct clients *clients);
 
 /* Sends this answer to all who wait, and closes their connections. */
 void clients_refuse_waiting(struct clients *clients, struct text answer, struct text head_answer);
+
+/* Leaves all connections to the program that follows; the other takes and watches them there.
+ * Returns false when what was left cannot be used. */
+void clients_give(const struct clients *clients, struct handover *state);
+bool clients_take(struct clients *clients, struct handover *state);
 
 static inline bool clients_wait(const struct clients *clients) {
     return waiting_first(&clients->waiting) != NULL;

@@ -11,6 +11,10 @@ static inline int64_t clock_ns(void) {
     return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
+static inline int64_t clock_us(void) {
+    return clock_ns() / 1000;
+}
+
 static inline int64_t clock_ms(void) {
     return clock_ns() / 1000000;
 }

@@ -499,6 +499,7 @@ static bool configure(struct db *db, enum db_sync sync, char error[static DB_ERR
     }
     sqlite3_wal_autocheckpoint(db->handle, 0); /* never inside a commit: the worker chooses when */
     sqlite3_wal_hook(db->handle, wal_written, db);
+    db->wal_pages = 1; /* nobody knows what others left there: one asks for the idle checkpoint */
     return true;
 }
 
@@ -573,4 +574,9 @@ void db_close(struct db *db) {
     }
     sqlite3_close(db->handle);
     free(db);
+}
+
+void db_leave(struct db *db) {
+    sqlite3_db_config(db->handle, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
+    db_close(db);
 }

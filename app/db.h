@@ -67,6 +67,9 @@ struct db *db_open(const char *path, enum db_mode mode, enum db_sync sync,
 /* Closes the connection. The last writer to close empties the WAL into the database file. */
 void db_close(struct db *db);
 
+/* The same, and the WAL stays: a successor opens it at once. */
+void db_leave(struct db *db);
+
 /* A transaction: of a writer, BEGIN IMMEDIATE; of a reader, one snapshot. Returns false on failure.
  */
 /* Whether the transaction has changed any row. */

@@ -386,6 +386,43 @@ static size_t used(const struct fastcgi_connection *connection) {
     return connection->parameter_bytes + connection->body_bytes + connection->undecoded;
 }
 
+void fastcgi_give(const struct fastcgi_connection *connection, struct handover *state) {
+    handover_put_descriptor(state, connection->descriptor);
+    handover_put(state, connection->id);
+    handover_put(state, connection->keep);
+    handover_put(state, connection->parameters_ended);
+    handover_put(state, (int64_t)connection->parameter_bytes);
+    handover_put(state, (int64_t)connection->body_bytes);
+    handover_put(state, (int64_t)connection->dropped);
+    handover_put_text(state, (struct text){(const char *)connection->input, used(connection)});
+}
+
+struct fastcgi_connection *fastcgi_take(struct handover *state) {
+    int descriptor = handover_descriptor(state);
+    if (descriptor < 0) {
+        return NULL;
+    }
+    struct fastcgi_connection *connection = fastcgi_open(descriptor);
+    connection->id = (uint16_t)handover_number(state);
+    connection->keep = handover_number(state) != 0;
+    connection->parameters_ended = handover_number(state) != 0;
+    connection->parameter_bytes = (size_t)handover_number(state);
+    connection->body_bytes = (size_t)handover_number(state);
+    connection->dropped = (size_t)handover_number(state);
+    struct text input = handover_text(state);
+    size_t decoded = connection->parameter_bytes + connection->body_bytes;
+    if (input.length > INPUT_LIMIT_BYTES || decoded > input.length) {
+        fastcgi_close(connection);
+        return NULL;
+    }
+    if (input.length > 0) {
+        make_room(connection, input.length);
+        memcpy(connection->input, input.data, input.length);
+        connection->undecoded = input.length - decoded;
+    }
+    return connection;
+}
+
 static void keep_scratch(struct fastcgi_connection *connection) {
     size_t length = used(connection);
     if (connection->input == NULL && length > 0) {

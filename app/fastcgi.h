@@ -16,6 +16,7 @@
 #include <stddef.h>
 
 #include "arena.h"
+#include "handover.h"
 #include "text.h"
 
 enum {
@@ -57,6 +58,11 @@ bool fastcgi_send(struct fastcgi_connection *connection, struct text head, struc
 /* Puts a request aside: it is answered later, and what it holds is freed. When the connection
  * becomes readable before, the peer has hung up. */
 void fastcgi_park(struct fastcgi_connection *connection);
+
+/* Leaves an idle or parked connection, and what has come in part, to the program that follows. The
+ * other makes it there: NULL when what was left is not a connection. */
+void fastcgi_give(const struct fastcgi_connection *connection, struct handover *state);
+struct fastcgi_connection *fastcgi_take(struct handover *state);
 
 /* Closes and frees, in any state, without waiting for the peer. NULL is fine. */
 void fastcgi_close(struct fastcgi_connection *connection);

@@ -7,6 +7,7 @@
 
 #include "json.h"
 #include "json_parse.h"
+#include "log.h"
 
 enum { SEGMENTS = 3, VARIANT = sodium_base64_VARIANT_URLSAFE_NO_PADDING };
 
@@ -29,6 +30,29 @@ bool jwt_rules_read(struct jwt_rules *rules, const struct settings *settings,
         return false;
     }
     return secrets_read(&rules->secrets, settings->secret_file, error);
+}
+
+void jwt_rules_give(const struct jwt_rules *rules, struct handover *state) {
+    struct text keys = TEXT("");
+    if (rules != NULL) {
+        keys = (struct text){(const char *)&rules->secrets, sizeof rules->secrets};
+    }
+    handover_put_text(state, keys);
+}
+
+bool jwt_rules_take(struct jwt_rules *rules, const struct settings *settings,
+                    struct handover *state) {
+    char error[SECRETS_ERROR_BYTES];
+    struct text keys = handover_text(state);
+    if (jwt_rules_read(rules, settings, error)) {
+        return true;
+    }
+    log_event("R01", "%s; the keys stay as they were", error);
+    if (keys.length != sizeof rules->secrets) {
+        return false;
+    }
+    memcpy(&rules->secrets, keys.data, sizeof rules->secrets);
+    return true;
 }
 
 /* ---- signing -------------------------------------------------------------------------------- */

@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "buffer.h"
+#include "handover.h"
 #include "secrets.h"
 #include "settings.h"
 #include "text.h"
@@ -35,6 +36,13 @@ struct jwt_rules {
  * false with one sentence in error. */
 bool jwt_rules_read(struct jwt_rules *rules, const struct settings *settings,
                     char error[static SECRETS_ERROR_BYTES]);
+
+/* Leaves the keys to the program that follows; rules may be NULL. The other reads the rules there
+ * anew, with the file's keys of now; when they cannot be read it logs, and the keys that were left
+ * stay. Returns false when there are none. */
+void jwt_rules_give(const struct jwt_rules *rules, struct handover *state);
+bool jwt_rules_take(struct jwt_rules *rules, const struct settings *settings,
+                    struct handover *state);
 
 /* Appends a token for the user, valid from now (seconds since 1970) for ttl_s. */
 void jwt_sign(const struct jwt_rules *rules, int64_t user, int64_t now, int64_t ttl_s,

@@ -8,21 +8,32 @@
 #include "db.h"
 #include "db_admin.h"
 #include "first_start.h"
+#include "handover.h"
 #include "health_check.h"
 #include "jwt.h"
 #include "lock.h"
 #include "log.h"
+#include "program.h"
 #include "schema.h"
 #include "settings.h"
 #include "supervisor.h"
 #include "top.h"
-
-#ifndef LARDER_VERSION
-#error "LARDER_VERSION comes from the Makefile"
-#endif
+#include "trial.h"
+#include "worker.h"
 
 static int serve(const struct settings *settings) {
-    return first_start(settings) ? supervisor_run(settings) : 1;
+    struct handover state;
+    if (!handover_take(&state)) {
+        return first_start(settings) ? supervisor_run(settings, NULL) : 1;
+    }
+    switch (state.kind) { /* this program has replaced another, by a reload */
+    case HANDOVER_SUPERVISOR:
+        return supervisor_run(settings, &state);
+    case HANDOVER_WORKER:
+        return worker_resume(settings, &state);
+    default:
+        return log_sentence("LARDER_HAND_OVER is set, and not by a reload: take it away");
+    }
 }
 
 static int init(const struct settings *settings) {
@@ -65,13 +76,13 @@ static int check(const struct settings *settings) {
     stat(settings->db, &status);
     printf("database %s, %lld bytes, schema version %d\n", settings->db, (long long)status.st_size,
            SCHEMA_VERSION);
-    printf(
-        "settings: %d readers, synchronous %s, run directory %s, socket mode %o, CORS origin %s, "
-        "probes %s\n",
-        settings->readers, settings->sync == DB_SYNC_FULL ? "full" : "normal", settings->run_dir,
-        (unsigned)settings->socket_mode,
-        settings->cors_origin == NULL ? "none" : settings->cors_origin,
-        settings->probes ? "on" : "off");
+    printf("settings: %d readers, synchronous %s, run directory %s, listens on %s, socket mode %o, "
+           "CORS origin %s, probes %s\n",
+           settings->readers, settings->sync == DB_SYNC_FULL ? "full" : "normal", settings->run_dir,
+           settings->listen == NULL ? "sockets in it" : settings->listen,
+           (unsigned)settings->socket_mode,
+           settings->cors_origin == NULL ? "none" : settings->cors_origin,
+           settings->probes ? "on" : "off");
     bool can_start = show_secrets(settings);
     db_close(db);
     bool alone = !lock_is_held(settings->db);
@@ -81,9 +92,27 @@ static int check(const struct settings *settings) {
     return faults == 0 && can_start ? 0 : 1;
 }
 
+/* Quick, and without a lock: the service runs meanwhile. */
+static int try(const struct settings *settings) {
+    char error[DB_ERROR_BYTES];
+    struct jwt_rules rules;
+    struct db *db = db_open(settings->db, DB_READ, settings->sync, error);
+    if (db == NULL) {
+        return log_sentence("%s", error);
+    }
+    db_close(db);
+    if (settings->secret_file != NULL && !jwt_rules_read(&rules, settings, error)) {
+        return log_sentence("%s", error);
+    }
+    printf("larder %s can serve %s\n", program_version(), settings->db);
+    trial_announce();
+    return 0;
+}
+
 static int version(const struct settings *settings) {
     (void)settings;
-    printf("larder %s\nSQLite %s, %s\n", LARDER_VERSION, db_library_version(), db_library_source());
+    printf("larder %s\nSQLite %s, %s\n", program_version(), db_library_version(),
+           db_library_source());
     for (int i = 0; db_library_option(i) != NULL; i++) {
         printf("%s%s", i == 0 ? "built with " : " ", db_library_option(i));
     }
@@ -98,7 +127,8 @@ static const struct command {
     int (*run)(const struct settings *settings);
     bool file; /* the word after the name is a file's path */
 } commands[] = {
-    {"serve", "serve the database to nginx; ends on SIGTERM or Ctrl-C", serve},
+    {"serve", "serve the database to nginx; ends on SIGTERM or Ctrl-C, reloads on SIGHUP", serve},
+    {"try", "say whether 'serve' would start; a reload asks this of the new program", try},
     {"init", "create the database; with --demo, filled with demo data", init},
     {"health", "ask the running service whether it is ready; exit status 0 when it is",
      health_check},
@@ -143,6 +173,9 @@ int main(int argc, char **argv) {
         name = "help";
     } else if (strcmp(name, "--version") == 0) {
         name = "version";
+    }
+    if (argc > 0) {
+        program_remember(argv);
     }
     char two_words[32];
     if (strcmp(name, "user") == 0 && argc > 2) {

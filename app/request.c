@@ -4,7 +4,10 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "random.h"
 #include "response.h"
+
+enum { REQUEST_ID_BYTES = 33 };
 
 /* The commonest first: they are compared in this order. */
 static const struct {
@@ -61,7 +64,28 @@ static int split_path(struct request *request, struct text path) {
     return count;
 }
 
+/* Of a target in absolute form (RFC 9112 section 3.2.2) the path, which Apache leaves to us to
+ * find. */
+static struct text without_origin(struct text target) {
+    static const struct text schemes[] = {TEXT("http://"), TEXT("https://")};
+    for (size_t i = 0; i < sizeof schemes / sizeof *schemes; i++) {
+        struct text scheme = schemes[i];
+        if (target.length > scheme.length &&
+            text_equals_ignoring_case((struct text){target.data, scheme.length}, scheme)) {
+            const char *host = target.data + scheme.length;
+            const char *end = target.data + target.length;
+            const char *slash = memchr(host, '/', (size_t)(end - host));
+            return slash == NULL ? TEXT("/")
+                                 : (struct text){.data = slash, .length = (size_t)(end - slash)};
+        }
+    }
+    return target;
+}
+
 void request_set_target(struct request *request, struct text target) {
+    if (target.length > 0 && target.data[0] != '/') {
+        target = without_origin(target);
+    }
     const char *mark = target.length == 0 ? NULL : memchr(target.data, '?', target.length);
     struct text path = target;
     if (mark != NULL) {
@@ -80,6 +104,7 @@ void request_set_target(struct request *request, struct text target) {
     request->segment_count = split_path(request, path);
 }
 
+/* A web server may know no length, of a chunked body; whether it is whole it still tells. */
 static void take_body(struct request *request, const struct fastcgi_connection *connection) {
     struct text declared = request->content_length;
     int64_t length = 0;
@@ -88,7 +113,7 @@ static void take_body(struct request *request, const struct fastcgi_connection *
     bool valid = declared.length == 0 || text_integer(declared, 0, INT64_MAX, &length);
     if (length > BODY_LIMIT_BYTES || received > BODY_LIMIT_BYTES) {
         request->body_state = BODY_TOO_LARGE;
-    } else if (!valid || received != (size_t)length) {
+    } else if (!valid || (declared.length > 0 && received != (size_t)length)) {
         request->body_state = BODY_CUT_OFF;
     } else {
         request->body = body;
@@ -111,11 +136,27 @@ static const struct {
     {TEXT("HTTP_ORIGIN"), PLACE(origin)},
     {TEXT("HTTP_AUTHORIZATION"), PLACE(authorization)},
     {TEXT("HTTP_IDEMPOTENCY_KEY"), PLACE(idempotency_key)},
-    {TEXT("SCRIPT_NAME"), PLACE(prefix)},
+    {TEXT("LARDER_PREFIX"), PLACE(prefix)},
     {TEXT("REMOTE_ADDR"), PLACE(remote_address)},
     {TEXT("HTTP_X_FORWARDED_FOR"), PLACE(forwarded_for)},
+    {TEXT("HTTP_X_REQUEST_ID"), PLACE(clients_id)},
 #undef PLACE
 };
+
+/* The web server has named none: the client's own if it may stand in a log, else a new one. */
+static void choose_id(struct request *request) {
+    struct text clients_id = request->clients_id;
+    request->tells_id = true;
+    request->request_id = clients_id;
+    if (clients_id.length >= 1 && clients_id.length <= 64 && text_is_token(clients_id)) {
+        return;
+    }
+    char *id = arena_alloc(request->arena, REQUEST_ID_BYTES);
+    uint64_t first = random_next(request->random);
+    snprintf(id, REQUEST_ID_BYTES, "%016" PRIx64 "%016" PRIx64, first,
+             random_next(request->random));
+    request->request_id = (struct text){.data = id, .length = REQUEST_ID_BYTES - 1};
+}
 
 enum fastcgi_state request_receive(struct request *request, struct fastcgi_connection *connection) {
     enum fastcgi_state state = fastcgi_receive(connection, request->arena);
@@ -135,6 +176,9 @@ enum fastcgi_state request_receive(struct request *request, struct fastcgi_conne
     request->method = method_from(request->method_name);
     request_set_target(request, request->target);
     take_body(request, connection);
+    if (request->request_id.length == 0) {
+        choose_id(request);
+    }
     return state;
 }
 

@@ -37,7 +37,7 @@ struct scoreboard;
 
 struct request {
     enum method method;
-    struct text prefix; /* SCRIPT_NAME: where the service hangs, "" or such as "/shop" */
+    struct text prefix; /* LARDER_PREFIX: where the service hangs, "" or such as "/shop" */
     struct text query;  /* behind the '?', still encoded */
     struct text segments[PATH_SEGMENTS]; /* of the path below the prefix, decoded */
     int segment_count;                   /* -1: the path cannot be one of ours */
@@ -46,6 +46,8 @@ struct request {
     struct text method_name, target, content_length; /* as they came */
     struct text content_type, if_match, if_none_match, origin, authorization, idempotency_key;
     struct text request_id; /* X-Request-Id, made by the web server if not by the client */
+    bool tells_id;          /* the web server did not: id and header of the answer are ours */
+    struct text clients_id; /* what the client would have it be, where the web server makes none */
     /* Whose it is, where the web server says so (for /metrics), and who it says it passes on for.
      */
     struct text remote_address, forwarded_for;
@@ -64,7 +66,8 @@ struct request {
 };
 
 /* Takes what has come on a readable connection; once that is a whole request it is laid out in
- * *request, which the caller has zeroed but for arena. Returns what fastcgi_receive() does. */
+ * *request, which the caller has zeroed but for arena and random. Returns what fastcgi_receive()
+ * does. */
 enum fastcgi_state request_receive(struct request *request, struct fastcgi_connection *connection);
 
 /* Sets path and query from a raw request target, below request->prefix. */

@@ -39,35 +39,61 @@ size_t scoreboard_bytes(int slots) {
     return sizeof(struct scoreboard) + (size_t)slots * sizeof(struct scoreboard_slot);
 }
 
-static void name_file(char *path, size_t size, const char *run_dir) {
-    snprintf(path, size, "%s/" SCOREBOARD_NAME, run_dir);
+/* Of a place without a name, the descriptor; -1 of a directory. */
+static int unnamed(const char *place) {
+    int descriptor = -1;
+    return sscanf(place, "/proc/%*d/fd/%d", &descriptor) == 1 ? descriptor : -1;
+}
+
+static void name_file(char *path, size_t size, const char *place) {
+    snprintf(path, size, unnamed(place) >= 0 ? "%s" : "%s/" SCOREBOARD_NAME, place);
 }
 
 /* ---- making --------------------------------------------------------------------------------- */
 
-static void *map_new_file(const char *run_dir, size_t bytes) {
-    char path[PATH_MAX];
-    name_file(path, sizeof path, run_dir);
-    unlink(path); /* who still looks at an old one keeps it */
-    int descriptor = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0640);
-    if (descriptor < 0) {
-        return MAP_FAILED;
-    }
-    void *memory = MAP_FAILED;
-    errno = posix_fallocate(descriptor, 0, (off_t)bytes); /* a full disk shows here */
-    if (errno == 0) {
-        memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
-    }
-    close(descriptor);
-    return memory;
+int scoreboard_reserve(char *place, size_t size) {
+    int descriptor = memfd_create("larder scoreboard", MFD_CLOEXEC);
+    snprintf(place, size, "/proc/%ld/fd/%d", (long)getpid(), descriptor);
+    return descriptor;
 }
 
-struct scoreboard *scoreboard_create(const char *run_dir, int slots, const char *database) {
+static struct scoreboard *map(int descriptor, size_t bytes) {
+    void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
+    return memory == MAP_FAILED ? NULL : memory;
+}
+
+static int create_file(const char *place) {
+    char path[PATH_MAX];
+    int reserved = place == NULL ? -1 : unnamed(place);
+    if (place == NULL) {
+        return memfd_create("larder scoreboard", MFD_CLOEXEC);
+    }
+    if (reserved >= 0) { /* another one under the number that is known to all */
+        int memory = memfd_create("larder scoreboard", MFD_CLOEXEC);
+        if (memory >= 0 && dup3(memory, reserved, O_CLOEXEC) < 0) {
+            close(memory);
+            return -1;
+        }
+        return memory;
+    }
+    name_file(path, sizeof path, place);
+    unlink(path); /* who still looks at an old one keeps it */
+    return open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0640);
+}
+
+struct scoreboard *scoreboard_create(const char *place, int slots, const char *database) {
     size_t bytes = scoreboard_bytes(slots);
-    struct scoreboard *scoreboard = run_dir != NULL ? map_new_file(run_dir, bytes)
-                                                    : mmap(NULL, bytes, PROT_READ | PROT_WRITE,
-                                                           MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (scoreboard == MAP_FAILED) {
+    int descriptor = create_file(place);
+    if (descriptor < 0) {
+        return NULL;
+    }
+    struct scoreboard *scoreboard = NULL;
+    errno = posix_fallocate(descriptor, 0, (off_t)bytes); /* a full disk shows here */
+    if (errno == 0) {
+        scoreboard = map(descriptor, bytes);
+    }
+    close(descriptor);
+    if (scoreboard == NULL) {
         return NULL;
     }
     scoreboard->version = SCOREBOARD_VERSION;
@@ -85,10 +111,44 @@ struct scoreboard *scoreboard_create(const char *run_dir, int slots, const char 
     return scoreboard;
 }
 
-void scoreboard_remove(const char *run_dir) {
+struct scoreboard *scoreboard_join(const char *place) {
     char path[PATH_MAX];
-    name_file(path, sizeof path, run_dir);
-    unlink(path);
+    struct stat status;
+    name_file(path, sizeof path, place);
+    int descriptor = open(path, O_RDWR | O_CLOEXEC);
+    if (descriptor < 0) {
+        return NULL;
+    }
+    struct scoreboard *scoreboard = NULL;
+    size_t bytes = fstat(descriptor, &status) == 0 ? (size_t)status.st_size : 0;
+    if (bytes >= sizeof *scoreboard) {
+        scoreboard = map(descriptor, bytes);
+    } else {
+        errno = EPROTO;
+    }
+    close(descriptor);
+    if (scoreboard != NULL && !scoreboard_fits(scoreboard, bytes)) {
+        munmap(scoreboard, bytes);
+        errno = EPROTO;
+        return NULL;
+    }
+    return scoreboard;
+}
+
+uint64_t scoreboard_requests(const struct scoreboard *scoreboard) {
+    uint64_t requests = 0;
+    for (uint32_t i = 0; i < scoreboard->slots; i++) {
+        requests += histogram_count(&scoreboard->slot[i].requests);
+    }
+    return requests;
+}
+
+void scoreboard_remove(const char *place) {
+    char path[PATH_MAX];
+    if (unnamed(place) < 0) {
+        name_file(path, sizeof path, place);
+        unlink(path);
+    }
 }
 
 void scoreboard_bury(struct scoreboard *scoreboard, int slot) {

@@ -23,7 +23,7 @@ enum {
     SCOREBOARD_METHODS = 8,
     SCOREBOARD_STATUSES = 20,
     SCOREBOARD_BUCKETS = 20,
-    SCOREBOARD_VERSION = 2, /* of this layout: a change of the structs below is a new one */
+    SCOREBOARD_VERSION = 3, /* of this layout: a change of the structs below is a new one */
 };
 
 /* Bucket i counts values up to first << i, the last one all above. Times are nanoseconds, in
@@ -41,6 +41,8 @@ struct scoreboard_slot {
     _Alignas(64) char name[24];    /* "writer", "reader 1", "login" */
     _Atomic bool serving;          /* set by the worker when it takes requests, cleared when it has
                                       ended */
+    _Atomic uint32_t generation;   /* the worker has come so far in reloads */
+    _Atomic uint32_t answered;     /* of watchdog.h */
     _Atomic int32_t pid;           /* of the worker, or of the last one */
     _Atomic uint32_t lanes;        /* enum lane, added up */
     _Atomic uint64_t restarts;     /* written by the supervisor */
@@ -73,19 +75,33 @@ struct scoreboard {
     int64_t began_s;     /* when the service began, in seconds since 1970 */
     int64_t began_ticks; /* the same in clock ticks since the system's start */
     char database[PATH_MAX];
-    _Atomic bool stopping; /* set by the supervisor: the whole service ends */
+    _Atomic bool stopping;       /* set by the supervisor: the whole service ends */
+    _Atomic uint32_t generation; /* how often the service was reloaded; set by the supervisor */
+    _Atomic uint32_t asked;      /* of watchdog.h; set by the supervisor */
     struct scoreboard_slot slot[];
 };
 
 #define SCOREBOARD_NAME "scoreboard"
 
-/* Makes one of that many slots and maps it; children inherit the mapping. It is a new file of the
- * run directory, or memory without a name when run_dir is NULL. database is the path of the file
- * that is served. NULL with errno set on failure. */
-struct scoreboard *scoreboard_create(const char *run_dir, int slots, const char *database);
+/* Where it lies, the place, is the run directory, in a file of its own. Where there is none it has
+ * no name: the supervisor holds it open, under a number that stays the same, and the place is
+ * "/proc/PID/fd/NUMBER"; or NULL, when nobody else is to find it. This chooses the number. Returns
+ * it, the caller's to keep open, or -1. */
+int scoreboard_reserve(char *place, size_t size);
 
-/* Removes the file; mappings stay. */
-void scoreboard_remove(const char *run_dir);
+/* Makes a new one of that many slots in its place and maps it; children inherit the mapping.
+ * database is the path of the file that is served. NULL with errno set on failure. */
+struct scoreboard *scoreboard_create(const char *place, int slots, const char *database);
+
+/* Maps the one that is there, to go on with it after a reload. NULL with errno set on failure:
+ * EPROTO when another version of the program made it. */
+struct scoreboard *scoreboard_join(const char *place);
+
+/* Requests served so far. */
+uint64_t scoreboard_requests(const struct scoreboard *scoreboard);
+
+/* Removes the file, if there is one; mappings stay. */
+void scoreboard_remove(const char *place);
 
 /* Maps that of a running service to look at. NULL with errno set when there is none: ENOENT, also
  * when it was left by a service that was killed; EPROTO when another version of the program made

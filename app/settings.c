@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "listen.h"
 #include "scoreboard.h"
 #include "text.h"
 
@@ -25,7 +26,14 @@ static bool read_db(struct settings *settings, const char *value) {
 
 static bool read_run_dir(struct settings *settings, const char *value) {
     settings->run_dir = value;
+    settings->run_dir_given = true;
     return value[0] != '\0';
+}
+
+static bool read_listen(struct settings *settings, const char *value) {
+    struct listen_address address;
+    settings->listen = value[0] == '\0' ? NULL : value;
+    return settings->listen == NULL || listen_parse(value, &address);
 }
 
 static bool read_readers(struct settings *settings, const char *value) {
@@ -34,6 +42,7 @@ static bool read_readers(struct settings *settings, const char *value) {
         return false;
     }
     settings->readers = (int)readers;
+    settings->readers_given = true;
     return true;
 }
 
@@ -150,6 +159,10 @@ static const struct option {
     {"--db", "LARDER_DB", "PATH", "a path", "the database file (larder.db)", read_db},
     {"--run-dir", "LARDER_RUN_DIR", "DIR", "a path",
      "where read.sock, write.sock and login.sock are made (/run/larder)", read_run_dir},
+    {"--listen", "LARDER_LISTEN", "PATH|HOST:PORT",
+     "a path of up to 107 bytes with a slash in it, or an address and a port such as "
+     "127.0.0.1:9000 or [::1]:9000",
+     "one socket for everything, served by one process, instead of the three (none)", read_listen},
     {"--readers", "LARDER_READERS", "N", "a number from 0 to 64",
      "reading processes; 0: one process serves all (half the processors)", read_readers},
     {"--sync", "LARDER_SYNC", "full|normal", "full or normal",
@@ -262,6 +275,9 @@ bool settings_read(struct settings *settings, int argc, char **argv, char *error
         if (!use(option, settings, option->flag, value, error, error_size)) {
             return false;
         }
+    }
+    if (settings->listen != NULL && !settings->readers_given) {
+        settings->readers = 0;
     }
     return true;
 }

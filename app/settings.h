@@ -17,7 +17,10 @@ enum settings_init { INIT_NOTHING, INIT_EMPTY, INIT_DEMO };
 struct settings {
     const char *db;      /* path of the database file */
     const char *run_dir; /* directory of the sockets */
-    int readers;         /* processes; 0: the writer serves the reads too */
+    bool run_dir_given;
+    const char *listen; /* NULL: a socket for each lane in run_dir */
+    int readers;        /* processes; 0: the writer serves the reads too */
+    bool readers_given;
     enum db_sync sync;
     mode_t socket_mode;
     const char *cors_origin; /* NULL: no cross-origin answers */

@@ -15,47 +15,38 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "children.h"
 #include "clock.h"
-#include "jwt.h"
 #include "lock.h"
 #include "log.h"
-#include "sockets.h"
-#include "worker.h"
+#include "notify.h"
+#include "reload.h"
+#include "watchdog.h"
 
 enum {
     DRAIN_MS = 10000,
-    HEALTHY_MS = 1000, /* a worker that lived this long starts again at once */
-    BACKOFF_FIRST_MS = 50,
-    BACKOFF_LAST_MS = 800,
+    ARRIVE_MS = 1000, /* at a stop, for requests on their way; less once none has come for: */
+    ARRIVE_QUIET_MS = 50,
+    READY_POLL_MS = 10,
     NFS_MAGIC = 0x6969,
     SMB_MAGIC = 0xFF534D42,
 };
 
-struct child {
-    pid_t pid; /* 0: none is running */
-    int64_t started_ms;
-    int64_t restart_at_ms; /* when pid is 0 */
-    int backoff_ms;
-    char name[24];
-};
-
 struct supervisor {
-    const struct settings *settings;
-    struct scoreboard *scoreboard;
-    struct jwt_rules rules;
-    const struct jwt_rules *tokens; /* NULL: no secret file is configured */
-    int lock;
+    struct children children;
     struct sockets sockets;
-    struct child children[SCOREBOARD_SLOTS];
-    int count;
+    struct jwt_rules rules;
+    struct reload reload;
+    struct watchdog watchdog;
+    bool ready; /* the service manager knows, or does not want to */
 };
 
 /* ---- start ---------------------------------------------------------------------------------- */
 
 /* Held until the supervisor and the writer, who inherits it, have both ended. */
-static bool lock(struct supervisor *supervisor) {
-    supervisor->lock = lock_database(supervisor->settings->db);
-    return supervisor->lock >= 0;
+static bool lock(struct children *children) {
+    children->lock = lock_database(children->settings->db);
+    return children->lock >= 0;
 }
 
 /* Opens it once: a start that must fail fails here, with a sentence, and not in every worker. */
@@ -81,154 +72,72 @@ static bool check_database(const struct settings *settings, enum db_mode mode) {
 /* Before any fork, so that every worker verifies with the same keys. */
 static bool read_secrets(struct supervisor *supervisor) {
     char error[SECRETS_ERROR_BYTES];
-    if (supervisor->settings->secret_file == NULL) {
+    if (supervisor->children.settings->secret_file == NULL) {
         return true;
     }
-    supervisor->tokens = &supervisor->rules;
-    return jwt_rules_read(&supervisor->rules, supervisor->settings, error) ||
+    supervisor->children.tokens = &supervisor->rules;
+    return jwt_rules_read(&supervisor->rules, supervisor->children.settings, error) ||
            log_refuse("%s", error);
 }
 
 static bool start(struct supervisor *supervisor) {
-    supervisor->count = 1 + supervisor->settings->readers;
-    const struct settings *settings = supervisor->settings;
+    struct children *children = &supervisor->children;
+    const struct settings *settings = children->settings;
     if (!read_secrets(supervisor)) {
         return false;
     }
-    supervisor->count += supervisor->tokens != NULL;
     /* read first: beside a file that is not ours, not even a lock file is left */
-    if (!check_database(settings, DB_READ) || !lock(supervisor) ||
+    if (!check_database(settings, DB_READ) || !lock(children) ||
         !check_database(settings, DB_WRITE) || !sockets_open(&supervisor->sockets, settings)) {
         return false;
     }
-    supervisor->scoreboard = scoreboard_create(settings->run_dir, supervisor->count, settings->db);
-    return supervisor->scoreboard != NULL ||
-           log_refuse("cannot make %s/" SCOREBOARD_NAME ": %s", settings->run_dir, strerror(errno));
+    children_setup(children);
+    if (!children_make_scoreboard(children)) {
+        return log_refuse("cannot make the scoreboard in %s: %s", supervisor->sockets.place,
+                          strerror(errno));
+    }
+    signal(SIGPIPE, SIG_IGN); /* a log that nobody reads any more ends nothing */
+    log_event("S05", "serves %s on %s with %d reader%s and one writer%s, pid %ld", settings->db,
+              supervisor->sockets.where, children->readers, children->readers == 1 ? "" : "s",
+              children->tokens == NULL ? "" : ", and logins", (long)getpid());
+    return true;
 }
 
-/* ---- children ------------------------------------------------------------------------------- */
+/* ---- run ------------------------------------------------------------------------------------ */
 
-static _Noreturn void run_child(struct supervisor *supervisor, int i, pid_t parent) {
-    int readers = supervisor->settings->readers;
-    bool writer = i == 0;
-    bool reader = readers == 0 ? writer : i >= 1 && i <= readers;
-    bool login = i == readers + 1;
-    /* without secrets there are no logins: a reader then says so to who asks */
-    bool hears_logins = supervisor->tokens == NULL ? reader : login;
-    prctl(PR_SET_PDEATHSIG, SIGTERM);
-    if (getppid() != parent) {
-        _exit(1); /* the supervisor died before the line above */
-    }
-    signal(SIGINT, SIG_IGN); /* Ctrl-C reaches the whole group: the supervisor passes it on */
-    char title[40];
-    snprintf(title, sizeof title, "larder-%s", supervisor->children[i].name);
-    prctl(PR_SET_NAME, title);
-    log_identify(supervisor->children[i].name);
-    sigset_t signals;
-    sigemptyset(&signals);
-    sigaddset(&signals, SIGTERM);
-    sigprocmask(SIG_SETMASK, &signals, NULL);
-    struct worker_job job = {
-        .settings = supervisor->settings,
-        .tokens = supervisor->tokens,
-        .scoreboard = supervisor->scoreboard,
-        .slot = i,
-        .lanes = (writer ? LANE_WRITE : 0U) | (reader ? LANE_READ : 0U) | (login ? LANE_LOGIN : 0U),
-        .listeners = {reader ? supervisor->sockets.listeners[READ_SOCKET] : -1,
-                      writer ? supervisor->sockets.listeners[WRITE_SOCKET] : -1,
-                      hears_logins ? supervisor->sockets.listeners[LOGIN_SOCKET] : -1},
-    };
-    if (!writer) {
-        close(supervisor->lock);
-    }
-    close(supervisor->sockets.run_dir_lock);
-    int status = worker_run(&job);
-    exit(status);
+static void block_signals(sigset_t *signals) {
+    sigemptyset(signals);
+    sigaddset(signals, SIGCHLD);
+    sigaddset(signals, SIGTERM);
+    sigaddset(signals, SIGINT);
+    sigaddset(signals, SIGHUP);
+    sigaddset(signals, SIGUSR1); /* for the children, who inherit this, until they listen to it */
+    sigprocmask(SIG_BLOCK, signals, NULL);
 }
 
-static void spawn(struct supervisor *supervisor, int i) {
-    struct child *child = &supervisor->children[i];
-    pid_t parent = getpid();
-    child->started_ms = clock_ms();
-    pid_t pid = fork();
-    if (pid == 0) {
-        run_child(supervisor, i, parent);
-    }
-    if (pid < 0) {
-        log_event("S01", "cannot start %s: %s", child->name, strerror(errno));
-        child->restart_at_ms = clock_ms() + BACKOFF_LAST_MS;
-        return;
-    }
-    child->pid = pid;
-}
-
-static void bury(struct supervisor *supervisor, pid_t pid, int status) {
-    for (int i = 0; i < supervisor->count; i++) {
-        struct child *child = &supervisor->children[i];
-        if (child->pid != pid) {
-            continue;
-        }
-        child->pid = 0;
-        scoreboard_bury(supervisor->scoreboard, i);
-        if (atomic_load(&supervisor->scoreboard->stopping)) {
-            return;
-        }
-        if (clock_ms() - child->started_ms >= HEALTHY_MS) {
-            child->backoff_ms = 0;
-        }
-        child->restart_at_ms = clock_ms() + child->backoff_ms;
-        if (WIFSIGNALED(status)) {
-            log_event("S02", "%s was killed by signal %d and starts again in %d ms", child->name,
-                      WTERMSIG(status), child->backoff_ms);
-        } else {
-            log_event("S03", "%s ended with status %d and starts again in %d ms", child->name,
-                      WEXITSTATUS(status), child->backoff_ms);
-        }
-        int next = child->backoff_ms * 2;
-        child->backoff_ms = next < BACKOFF_FIRST_MS  ? BACKOFF_FIRST_MS
-                            : next > BACKOFF_LAST_MS ? BACKOFF_LAST_MS
-                                                     : next;
-        return;
-    }
-}
-
-static bool reap(struct supervisor *supervisor) {
-    int status = 0;
-    pid_t pid = 0;
-    while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
-        bury(supervisor, pid, status);
-    }
-    for (int i = 0; i < supervisor->count; i++) {
-        if (supervisor->children[i].pid != 0) {
+/* SIGHUP comes too when the terminal is closed: then its descriptors fail with EIO. */
+static bool terminal_is_gone(void) {
+    for (int i = STDIN_FILENO; i <= STDERR_FILENO; i++) {
+        if (isatty(i) == 0 && errno == EIO) {
             return true;
         }
     }
     return false;
 }
 
-static void signal_children(const struct supervisor *supervisor, int signal_number) {
-    for (int i = 0; i < supervisor->count; i++) {
-        if (supervisor->children[i].pid != 0) {
-            kill(supervisor->children[i].pid, signal_number);
+static void reap(struct supervisor *supervisor) {
+    int status = 0;
+    pid_t pid = 0;
+    while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
+        if (!reload_bury(&supervisor->reload, &supervisor->children, pid, status)) {
+            children_bury(&supervisor->children, pid, status);
         }
     }
 }
 
-/* Starts those whose time has come. Returns how long to wait for the next one, -1 for ever. */
-static int64_t start_due(struct supervisor *supervisor) {
-    int64_t wait_ms = -1;
-    for (int i = 0; i < supervisor->count; i++) {
-        struct child *child = &supervisor->children[i];
-        if (child->pid == 0 && child->restart_at_ms <= clock_ms()) {
-            spawn(supervisor, i);
-        }
-        if (child->pid == 0) {
-            int64_t left = child->restart_at_ms - clock_ms();
-            left = left < 1 ? 1 : left;
-            wait_ms = wait_ms < 0 || left < wait_ms ? left : wait_ms;
-        }
-    }
-    return wait_ms;
+/* The shorter of two waits, of which -1 is for ever. */
+static int64_t sooner(int64_t a, int64_t b) {
+    return a < 0 ? b : b < 0 || a < b ? a : b;
 }
 
 /* Waits for one of the blocked signals; returns its number, 0 when the time is over. */
@@ -239,63 +148,96 @@ static int wait_signal(const sigset_t *signals, int64_t timeout_ms) {
     return number < 0 ? 0 : number;
 }
 
+/* Returns how long to wait before it is called again, -1 for ever. */
+static int64_t tell_when_ready(struct supervisor *supervisor) {
+    if (!supervisor->ready && reload_is_idle(&supervisor->reload) &&
+        children_serve(&supervisor->children)) {
+        supervisor->ready = true;
+        notify_ready();
+    }
+    return supervisor->ready ? -1 : READY_POLL_MS;
+}
+
+static void begin_reload(struct supervisor *supervisor) {
+    supervisor->ready = !notify_is_wanted();
+    notify_reloading();
+    reload_begin(&supervisor->reload);
+}
+
 /* ---- stop ----------------------------------------------------------------------------------- */
 
+/* What the web server had taken before the signal came is still on its way to the workers. */
+static void let_requests_arrive(struct supervisor *supervisor) {
+    const struct scoreboard *scoreboard = supervisor->children.scoreboard;
+    const struct timespec moment = {.tv_nsec = ARRIVE_QUIET_MS * 1000000L};
+    int64_t ends_ms = clock_ms() + ARRIVE_MS;
+    uint64_t before = 0;
+    uint64_t requests = scoreboard_requests(scoreboard);
+    do {
+        before = requests;
+        nanosleep(&moment, NULL);
+        requests = scoreboard_requests(scoreboard);
+    } while (requests != before && clock_ms() < ends_ms);
+}
+
 static void drain(struct supervisor *supervisor, const sigset_t *signals) {
-    atomic_store(&supervisor->scoreboard->stopping, true);
+    struct children *children = &supervisor->children;
+    notify_stopping();
+    reload_cancel(&supervisor->reload);
+    let_requests_arrive(supervisor);
+    atomic_store(&children->scoreboard->stopping, true);
     sockets_refuse(&supervisor->sockets);
-    scoreboard_remove(supervisor->settings->run_dir);
-    signal_children(supervisor, SIGTERM);
+    scoreboard_remove(supervisor->sockets.place);
+    children_signal(children, SIGTERM);
     int64_t deadline = clock_ms() + DRAIN_MS;
-    while (reap(supervisor)) {
+    for (reap(supervisor); children_run(children); reap(supervisor)) {
         int64_t left = deadline - clock_ms();
         if (left <= 0) {
             log_event("S04", "a worker did not end within %d s and is killed", DRAIN_MS / 1000);
-            signal_children(supervisor, SIGKILL);
+            children_signal(children, SIGKILL);
             left = DRAIN_MS;
             deadline = clock_ms() + DRAIN_MS;
         }
         wait_signal(signals, left);
     }
     /* nobody else is left: closing empties the WAL into the database file */
-    check_database(supervisor->settings, DB_WRITE);
+    check_database(children->settings, DB_WRITE);
 }
 
-int supervisor_run(const struct settings *settings) {
+int supervisor_run(const struct settings *settings, struct handover *state) {
     static struct supervisor supervisor;
-    supervisor.settings = settings;
+    struct children *children = &supervisor.children;
+    struct reload *reload = &supervisor.reload;
+    children->settings = settings;
+    children->sockets = &supervisor.sockets;
     log_identify("supervisor");
-    if (!start(&supervisor)) {
+    prctl(PR_SET_NAME, "larder"); /* after a reload it would be a descriptor's number */
+    sigset_t signals;
+    bool started = state == NULL ? start(&supervisor)
+                                 : reload_take_over(reload, children, &supervisor.sockets,
+                                                    &supervisor.rules, state);
+    if (!started) {
         return 1;
     }
-    signal(SIGPIPE, SIG_IGN); /* a log that nobody reads any more ends nothing */
-    sigset_t signals;
-    sigemptyset(&signals);
-    sigaddset(&signals, SIGCHLD);
-    sigaddset(&signals, SIGTERM);
-    sigaddset(&signals, SIGINT);
-    sigprocmask(SIG_BLOCK, &signals, NULL);
-    for (int i = 0; i < supervisor.count; i++) {
-        if (i == 0) {
-            snprintf(supervisor.children[i].name, sizeof supervisor.children[i].name, "writer");
-        } else if (i > settings->readers) {
-            snprintf(supervisor.children[i].name, sizeof supervisor.children[i].name, "login");
-        } else {
-            snprintf(supervisor.children[i].name, sizeof supervisor.children[i].name, "reader %d",
-                     i);
-        }
-        memcpy(supervisor.scoreboard->slot[i].name, supervisor.children[i].name,
-               sizeof supervisor.children[i].name);
-    }
-    log_event("S05", "serves %s on %s with %d reader%s and one writer%s, pid %ld", settings->db,
-              settings->run_dir, settings->readers, settings->readers == 1 ? "" : "s",
-              supervisor.tokens == NULL ? "" : ", and logins", (long)getpid());
+    block_signals(&signals);
+    watchdog_setup(&supervisor.watchdog);
+    supervisor.ready = !notify_is_wanted();
     for (;;) {
-        int number = wait_signal(&signals, start_due(&supervisor));
-        if (number == SIGTERM || number == SIGINT) {
+        reap(&supervisor);
+        int64_t wait_ms = sooner(children_start_due(children), reload_step(reload, children));
+        wait_ms = sooner(wait_ms, tell_when_ready(&supervisor));
+        wait_ms = sooner(wait_ms, watchdog_step(&supervisor.watchdog, children));
+        sigset_t wanted = signals;
+        if (!reload_is_idle(reload)) {
+            sigdelset(&wanted, SIGHUP);
+        }
+        int number = wait_signal(&wanted, wait_ms);
+        if (number == SIGTERM || number == SIGINT || (number == SIGHUP && terminal_is_gone())) {
             break;
         }
-        reap(&supervisor);
+        if (number == SIGHUP) {
+            begin_reload(&supervisor);
+        }
     }
     drain(&supervisor, &signals);
     log_event("S06", "has stopped");

@@ -20,8 +20,10 @@
 #include "endpoints/search.h"
 #include "log.h"
 #include "meter.h"
+#include "routes.h"
 #include "slow.h"
 #include "utc.h"
+#include "watchdog.h"
 
 enum {
     BATCH = 128, /* requests a wake-up at the most: bounds memory and the wait of the first */
@@ -49,8 +51,8 @@ struct worker {
     struct checkpointer checkpointer;
     struct meter meter;
     struct slow slow;
-    int signals; /* readable when SIGTERM has come */
-    bool stopping;
+    int signals; /* readable when SIGTERM, SIGHUP or SIGUSR1 has come */
+    bool stopping, reload_asked;
     int64_t patience_ends_ms; /* while stopping: with requests that come in parts */
     uint64_t random;
     struct arena arena;
@@ -70,6 +72,19 @@ static void begin_to_stop(struct worker *worker) {
     worker->clients.draining = atomic_load(&worker->job->scoreboard->stopping);
     if (!worker->clients.draining) {
         clients_stop_listening(&worker->clients);
+    }
+}
+
+static void take_signals(struct worker *worker) {
+    struct signalfd_siginfo signal;
+    while (read(worker->signals, &signal, sizeof signal) == sizeof signal) {
+        if (signal.ssi_signo == SIGHUP) {
+            worker->reload_asked = true;
+        } else if (signal.ssi_signo == SIGUSR1) {
+            watchdog_answer(worker->job->scoreboard, worker->job->slot);
+        } else if (!worker->stopping) {
+            begin_to_stop(worker);
+        }
     }
 }
 
@@ -178,6 +193,9 @@ static void finish(struct worker *worker, struct exchange *exchange) {
         response->delay_ms = 0;
     }
     cors_apply(worker->job->settings->cors_origin, request, response);
+    if (request->tells_id) {
+        response_header(response, TEXT("X-Request-Id"), request->request_id);
+    }
     meter_answer(&worker->meter, exchange->route, request->method, response->status);
     if (response->status >= 500) {
         log_event("W04", "request %.*s was answered with %d", (int)request->request_id.length,
@@ -202,7 +220,7 @@ static void collect(struct worker *worker, const struct epoll_event *events, int
     tell_time(worker);
     for (int i = 0; i < ready && body_bytes < BATCH_BODY_BYTES; i++) {
         if (events[i].data.ptr == &worker->signals) {
-            begin_to_stop(worker);
+            take_signals(worker);
             continue;
         }
         int listener = clients_listener(&worker->clients, events[i].data.ptr);
@@ -331,9 +349,33 @@ static int64_t sooner(int64_t a, int64_t b) {
     return a < 0 ? b : b < 0 || a < b ? a : b;
 }
 
+static bool open_database(struct worker *worker) {
+    const struct worker_job *job = worker->job;
+    char error[DB_ERROR_BYTES];
+    worker->db = db_open(job->settings->db, (job->lanes & LANE_WRITE) != 0 ? DB_WRITE : DB_READ,
+                         job->settings->sync, error);
+    if (worker->db == NULL) {
+        log_event("W08", "%s", error);
+        return false;
+    }
+    checkpoint_setup(&worker->checkpointer, worker->db, job->settings->db,
+                     &job->scoreboard->slot[job->slot]);
+    return true;
+}
+
+/* Does not return when all goes well. Returns false when the worker cannot even go on as it was. */
+static bool hand_over(struct worker *worker) {
+    worker->reload_asked = false;
+    job_hand_over(worker->job, &worker->clients, worker->db);
+    return open_database(worker);
+}
+
 static void loop(struct worker *worker) {
     struct epoll_event events[BATCH];
     for (;;) {
+        if (worker->reload_asked && !worker->stopping && !hand_over(worker)) {
+            return;
+        }
         int64_t timeout = clients_answer_due(&worker->clients);
         timeout = sooner(timeout, checkpoint_timeout(&worker->checkpointer, clock_ms()));
         timeout = sooner(timeout, clients_accept_again(&worker->clients));
@@ -363,13 +405,9 @@ static void loop(struct worker *worker) {
     }
 }
 
-static bool start(struct worker *worker) {
+static bool start(struct worker *worker, struct handover *state) {
     const struct worker_job *job = worker->job;
-    char error[DB_ERROR_BYTES];
-    worker->db = db_open(job->settings->db, (job->lanes & LANE_WRITE) != 0 ? DB_WRITE : DB_READ,
-                         job->settings->sync, error);
-    if (worker->db == NULL) {
-        log_event("W08", "%s", error);
+    if (!open_database(worker)) {
         return false;
     }
     struct rlimit descriptors;
@@ -377,13 +415,13 @@ static bool start(struct worker *worker) {
         descriptors.rlim_cur = descriptors.rlim_max;
         setrlimit(RLIMIT_NOFILE, &descriptors);
     }
-    struct scoreboard_slot *slot = &job->scoreboard->slot[job->slot];
-    checkpoint_setup(&worker->checkpointer, worker->db, job->settings->db, slot);
     worker->slow.limit_ns = job->settings->slow_ms * 1000000;
     worker->random = (uint64_t)clock_ms() << 20 | (uint64_t)getpid() | 1;
     sigset_t signals;
     sigemptyset(&signals);
     sigaddset(&signals, SIGTERM);
+    sigaddset(&signals, SIGHUP);
+    sigaddset(&signals, SIGUSR1);
     worker->signals = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
     /* A reader takes one connection at a wake-up: the next wake-up, here or in another reader,
      * takes the next. The one writer takes all, so that they share one batch and, while another
@@ -397,6 +435,9 @@ static bool start(struct worker *worker) {
         log_event("W09", "cannot wait for signals: %s", strerror(errno));
         return false;
     }
+    if (state != NULL && !job_take_clients(&worker->clients, state)) {
+        return false;
+    }
     if (!clients_listen(&worker->clients)) {
         log_event("W11", "cannot watch the sockets: %s", strerror(errno));
         return false;
@@ -404,15 +445,18 @@ static bool start(struct worker *worker) {
     return true;
 }
 
-int worker_run(const struct worker_job *job) {
+static int run(const struct worker_job *job, struct handover *state) {
     struct worker *worker = calloc(1, sizeof *worker);
     if (worker == NULL) {
         log_out_of_memory();
     }
     worker->job = job;
     int status = 1;
-    if (start(worker)) {
-        meter_start(&worker->meter, &job->scoreboard->slot[job->slot], job->lanes);
+    struct scoreboard_slot *slot = &job->scoreboard->slot[job->slot];
+    if (start(worker, state)) {
+        atomic_store(&slot->generation, atomic_load(&job->scoreboard->generation));
+        watchdog_answer(job->scoreboard, job->slot);
+        meter_start(&worker->meter, slot, job->lanes);
         loop(worker);
         meter_end(&worker->meter);
         status = worker->stopping ? 0 : 1;
@@ -424,4 +468,14 @@ int worker_run(const struct worker_job *job) {
     arena_destroy(&worker->arena);
     free(worker);
     return status;
+}
+
+int worker_run(const struct worker_job *job) {
+    return run(job, NULL);
+}
+
+int worker_resume(const struct settings *settings, struct handover *state) {
+    static struct jwt_rules rules;
+    struct worker_job job;
+    return job_take(&job, settings, &rules, state) ? run(&job, state) : 1;
 }

@@ -6,23 +6,18 @@
 #ifndef LARDER_WORKER_H
 #define LARDER_WORKER_H
 
-#include "clients.h"
-#include "routes.h"
-#include "scoreboard.h"
-#include "settings.h"
+#include "job.h"
 
-struct worker_job {
-    const struct settings *settings;
-    const struct jwt_rules *tokens; /* NULL: no secret file is configured */
-    struct scoreboard *scoreboard;
-    int slot;                         /* of the scoreboard; 0 is the writer */
-    unsigned lanes;                   /* enum lane, added up */
-    int listeners[CLIENTS_LISTENERS]; /* listening sockets, -1 where unused; not blocking */
-};
-
-/* Runs until SIGTERM, which must be blocked when this is called, has been drained: what has been
- * received is answered and connections are closed. Returns the exit status of the process: 0, or 1
- * after a log line when it could not start. */
+/* Runs until SIGTERM, which job_begin() has blocked, has been drained: what has been received is
+ * answered and connections are closed. Returns the exit status of the process: 0, or 1 after a log
+ * line when it could not start.
+ *
+ * SIGHUP replaces the program, between two batches, by the one that the supervisor runs; it calls
+ * worker_resume(), and connections, requests that have come in part and those that wait are there
+ * as they were. Where that cannot be done the worker logs it and goes on. */
 int worker_run(const struct worker_job *job);
+
+/* In the new program; state is what was left, and is freed here. */
+int worker_resume(const struct settings *settings, struct handover *state);
 
 #endif

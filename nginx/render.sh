@@ -92,7 +92,7 @@ set --
 render larder.conf "$@" >"$run_dir/nginx/larder.conf"
 
 set --
-[ -z "$prefix" ] || set -- -e "s|^# \(fastcgi_param SCRIPT_NAME\) .*|\1 $prefix;|"
+[ -z "$prefix" ] || set -- -e "s|^# \(fastcgi_param LARDER_PREFIX\) .*|\1 $prefix;|"
 render fastcgi.conf "$@" >"$run_dir/nginx/fastcgi.conf"
 
 mkdir -p -- "$run_dir/nginx/docs"

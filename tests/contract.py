@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """The contract test: holds a running service against its HTTP contract, over the wire alone.
 
-    python3 tests/contract.py BASE_URL [-v] [--list] [--only TEXT]
+    python3 tests/contract.py BASE_URL [-v] [--list] [--only TEXT] [--application]
 
 BASE_URL is any deployment, with or without a path prefix: http://127.0.0.1:8080, https://host/shop.
 It needs at least one category there; it creates every other row itself and deletes it at the end.
+--application leaves out the web server's own part (checks/web_server.py), which is nginx's in this project.
 Closing line: `N passed, N failed`. Exit 0 all passed, 1 something failed, 2 the service cannot be reached.
 
 What it checks is in the folder beside it; checks/__init__.py tells how to add a check.
@@ -13,7 +14,7 @@ import argparse
 import sys
 
 import checks
-from checks import credentials
+from checks import credentials, web_server
 from checks.tools import CHECKS, World, same, status, walk
 from checks.wire import (ALWAYS, BYTES_AFTER, COMPLAINTS, CREATED, DELETE_HEADERS, EXCHANGES, Connection, Kept, Mismatch,
                          Site, send, shorten)
@@ -85,8 +86,9 @@ def printable(text):
         sys.stdout.encoding or "ascii", "backslashreplace").decode(sys.stdout.encoding or "ascii")
 
 
-def chosen_checks(text):
-    return [entry for entry in CHECKS if text.lower() in ("%s: %s" % entry[:2]).lower()]
+def chosen_checks(chosen):
+    return [entry for entry in CHECKS if chosen.only.lower() in ("%s: %s" % entry[:2]).lower()
+            and not (chosen.application and web_server.is_own_part(entry[1]))]
 
 
 def main():
@@ -95,6 +97,7 @@ def main():
     options.add_argument("-v", action="store_true", help="print the checks that pass, too")
     options.add_argument("--list", action="store_true", help="print the names of the checks and end")
     options.add_argument("--only", default="", metavar="TEXT", help="run the checks with this in name or section")
+    options.add_argument("--application", action="store_true", help="leave out what the web server answers by itself")
     options.add_argument("--email", default="user1@example.com", help="who logs in (the demo data's %(default)s)")
     options.add_argument("--other-email", default="user2@example.com", help="another user (%(default)s)")
     options.add_argument("--password", default="larder-demo", help="of both (the demo data's)")
@@ -103,7 +106,10 @@ def main():
     credentials.Options.use(chosen)
     if chosen.list:
         checks.register_all()
-        for title, name, _ in chosen_checks(chosen.only):
+        stale = web_server.unknown([name for _, name, _ in CHECKS])
+        if stale:
+            sys.exit("checks/web_server.py names no check with: %s" % "; ".join(stale))
+        for title, name, _ in chosen_checks(chosen):
             print(printable("%s: %s" % (title, name)))
         return 0
     try:
@@ -113,7 +119,7 @@ def main():
         print("The service at %s cannot be reached: %s." % (chosen.base_url or "(no BASE_URL)", error), file=sys.stderr)
         return 2
     checks.register_all(checks.NEED_SECRET if send("OPTIONS", "/api/login").status == 404 else ())
-    selected = chosen_checks(chosen.only)
+    selected = chosen_checks(chosen)
     report = Report(chosen.v)
     try:
         for title, name, function in selected:

@@ -45,12 +45,15 @@ class Answer:
 
 
 class FastCGI:
-    """One connection to a worker. ConnectionError when the worker ends it."""
+    """One connection to a worker, by the path of a socket or (host, port). ConnectionError when the worker ends it."""
 
-    def __init__(self, path, timeout=30):
-        self.socket = socket.socket(socket.AF_UNIX)
-        self.socket.settimeout(timeout)
-        self.socket.connect(path)
+    def __init__(self, address, timeout=30):
+        if isinstance(address, tuple):
+            self.socket = socket.create_connection(address, timeout)
+        else:
+            self.socket = socket.socket(socket.AF_UNIX)
+            self.socket.settimeout(timeout)
+            self.socket.connect(address)
 
     def __enter__(self):
         return self
@@ -80,6 +83,6 @@ class FastCGI:
             elif kind == END:
                 return Answer(text)
 
-    def request(self, method, target, body=b"", parameters=None):
-        self.send(encode(method, target, body, parameters))
+    def request(self, method, target, body=b"", parameters=None, keep=True):
+        self.send(encode(method, target, body, parameters, keep))
         return self.receive()

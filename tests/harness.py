@@ -119,20 +119,22 @@ class Answer:
 
 
 class Client:
-    """One connection to the service, kept open. Not to be shared by threads."""
+    """One connection to the service, kept open; without `keep` one for each request. Not to be shared by threads."""
 
-    def __init__(self, url, timeout=30):
+    def __init__(self, url, timeout=30, keep=True):
         parts = urlsplit(url)
-        self.prefix = parts.path
+        self.prefix, self.keep = parts.path, keep
         self.connection = http.client.HTTPConnection(parts.hostname, parts.port, timeout)
+        self.sent = 0.0  # when the last request was on its way as a whole
 
     def request(self, method, path, body=None, headers=None):
-        headers = dict(headers or {})
+        headers = {**({} if self.keep else {"Connection": "close"}), **(headers or {})}
         if body is not None and not isinstance(body, bytes):
             body = json.dumps(body).encode()
             headers.setdefault("Content-Type", "application/json")
         try:
             self.connection.request(method, self.prefix + path, body, headers)
+            self.sent = time.monotonic()
             received = self.connection.getresponse()
             return Answer(received.status, received.headers, received.read())
         except BaseException:
@@ -170,13 +172,16 @@ def expect_problem(answer, status):
 
 class Service:
     """Context manager: larder and nginx. Flags go to `larder serve`; env adds variables to its environment;
-    secrets are the lines of its secret file, without which there are no logins and no deals."""
+    secrets are the lines of its secret file, without which there are no logins and no deals; binary is another
+    program than the one under test."""
+    nginx_statuses = (0,)  # at its end
 
-    def __init__(self, *flags, readers=2, sync="full", demo=True, prefix="", database=None, env=None, secrets=()):
+    def __init__(self, *flags, readers=2, sync="full", demo=True, prefix="", database=None, env=None, secrets=(),
+                 binary=None):
         self.directory = tempfile.mkdtemp(prefix="larder-")
         self.run_dir = os.path.join(self.directory, "run")
         self.database = database or os.path.join(self.directory, "larder.db")
-        self.demo, self.prefix, self.env = demo, prefix, env
+        self.demo, self.prefix, self.env, self.binary = demo, prefix, env, binary or larder()
         self.flags = ["--db", self.database, "--run-dir", self.run_dir, "--sync", sync, *flags]
         self.flags += [] if readers is None else ["--readers", str(readers)]
         self.secret_file = os.path.join(self.directory, "secret")
@@ -218,7 +223,7 @@ class Service:
         """Starts `larder serve`: at first, or again after it was killed."""
         with open(os.path.join(self.directory, "larder.log"), "ab") as log:
             self.supervisor = subprocess.Popen(
-                [larder(), "serve", *self.flags], stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+                [self.binary, "serve", *self.flags], stdin=subprocess.DEVNULL, stdout=log, stderr=log,
                 env=environment(self.env), start_new_session=True)
         self.sessions.add(self.supervisor.pid)
 
@@ -253,8 +258,8 @@ class Service:
 
     # -- look
 
-    def client(self):
-        self.clients.append(Client(self.url))
+    def client(self, keep=True):
+        self.clients.append(Client(self.url, keep=keep))
         return self.clients[-1]
 
     def pids(self):
@@ -306,14 +311,16 @@ class Service:
         expect_equal(status, 0, "exit status of larder")
         self.expect_nothing_left()
         self.expect_clean_log()
-        self.nginx.terminate()
-        expect_equal(self.nginx.wait(STOP_SECONDS), 0, "exit status of nginx")
+        if self.nginx is not None:
+            self.nginx.terminate()
+            status = self.nginx.wait(STOP_SECONDS)
+            expect(status in self.nginx_statuses, "the web server ends with status %d" % status)
         return took
 
     def expect_nothing_left(self):
         left = self.left_over()
         expect(not left, "processes are left: %s" % left)
-        sockets = [name for name in os.listdir(self.run_dir)
+        sockets = [name for name in (os.listdir(self.run_dir) if os.path.isdir(self.run_dir) else [])
                    if stat.S_ISSOCK(os.stat(os.path.join(self.run_dir, name)).st_mode)]
         expect(not sockets, "sockets are left: %s" % sockets)
 
@@ -400,6 +407,10 @@ def end_tidily_when_terminated():
         signal.signal(each, leave)
 
 
+def filled(command, service):
+    return [argument.replace("{URL}", service.url).replace("{SECRET}", service.secret_file) for argument in command]
+
+
 def main():
     parser = argparse.ArgumentParser(description="Runs a command against a demo service.")
     parser.add_argument("--prefix", default="", help="serve below this path, such as /shop")
@@ -412,9 +423,7 @@ def main():
     if options.larder:
         os.environ["LARDER"] = options.larder
     with Service("--probes", "on", prefix=options.prefix, readers=options.readers, secrets=[new_secret()]) as service:
-        command = [argument.replace("{URL}", service.url).replace("{SECRET}", service.secret_file)
-                   for argument in options.command]
-        status = subprocess.run(command).returncode
+        status = subprocess.run(filled(options.command, service)).returncode
     return status if status >= 0 else 128 - status
 
 

@@ -40,6 +40,12 @@ step "contract" python3 tests/harness.py python3 tests/contract.py --secret-file
 step "contract below a prefix" python3 tests/harness.py --prefix /shop python3 tests/contract.py --secret-file '{SECRET}' '{URL}'
 step "contract, one process for both lanes" python3 tests/harness.py --readers 0 python3 tests/contract.py --secret-file '{SECRET}' '{URL}'
 step "contract, sanitizer build" python3 tests/harness.py --larder build/san/larder python3 tests/contract.py --secret-file '{SECRET}' '{URL}'
+application=(python3 tests/contract.py --application --secret-file '{SECRET}' '{URL}')
+step "contract's application part behind Apache" python3 tests/other_servers.py apache "${application[@]}"
+step "... a connection for each request, one port, below a prefix" python3 tests/other_servers.py --one-socket port --close --prefix /shop apache "${application[@]}"
+step "contract's application part behind lighttpd" python3 tests/other_servers.py lighttpd "${application[@]}"
+step "... one socket, below a prefix" python3 tests/other_servers.py --one-socket path --prefix /shop lighttpd "${application[@]}"
+step "the names of the web server's own part" python3 tests/contract.py --list
 step "browser" python3 tests/harness.py python3 tests/browser.py '{URL}'
 step "browser below a prefix" python3 tests/harness.py --prefix /shop python3 tests/browser.py '{URL}'
 step "adding a resource, by the page" python3 tests/guide.py

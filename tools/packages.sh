@@ -47,7 +47,8 @@ restore() {
 }
 trap restore EXIT
 trap 'exit 1' INT TERM HUP
-had_nginx=$(command -v nginx || true)
+services=(nginx lighttpd)
+had=$(command -v "${services[@]}" || true)
 if [ -e $policy ] && ! is_ours; then
     "${root[@]}" mv $policy $policy.larder
 fi
@@ -58,10 +59,13 @@ echo "Installing ${missing[*]}"
 "${root[@]}" apt-get -qq -o DPkg::Lock::Timeout=300 update
 "${root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -qq -o DPkg::Lock::Timeout=300 \
     -o Dpkg::Use-Pty=0 install --no-install-recommends --yes "${missing[@]}" >/dev/null
-if [ -z "$had_nginx" ] && command -v nginx >/dev/null; then
-    "${root[@]}" update-rc.d nginx disable >/dev/null 2>&1 || true
-    if [ -d /run/systemd/system ]; then
-        "${root[@]}" systemctl --quiet disable nginx || true
+for service in "${services[@]}"; do
+    program=$(command -v "$service" || true)
+    if [ -n "$program" ] && ! grep -qx "$program" <<<"$had"; then
+        "${root[@]}" update-rc.d "$service" disable >/dev/null 2>&1 || true
+        if [ -d /run/systemd/system ]; then
+            "${root[@]}" systemctl --quiet disable "$service" || true
+        fi
+        echo "The system's own $service service was left switched off."
     fi
-    echo "The system's own nginx service was left switched off."
-fi
+done

@@ -1,6 +1,7 @@
 /* The endpoints that published comparisons measure. */
 #include "../db.h"
 #include "../json.h"
+#include "../random.h"
 #include "endpoints.h"
 
 enum { WORLD_ROWS = 10000, QUERIES_LIMIT = 500 };
@@ -34,19 +35,11 @@ void probe_json(const struct request *request, struct response *response) {
     }
 }
 
-/* xorshift64*: uniform enough for a load, and the same cost on every machine. */
-static uint64_t next_random(uint64_t *state) {
-    *state ^= *state >> 12;
-    *state ^= *state << 25;
-    *state ^= *state >> 27;
-    return *state * UINT64_C(0x2545F4914F6CDD1D);
-}
-
 static void append_world_row(const struct request *request, struct response *response) {
     struct db_statement *statement = db_statement(
         request->db,
         "SELECT id AS \"id\", random_number AS \"randomNumber\" FROM world WHERE id = :id");
-    uint64_t random = next_random(request->random) >> 32;
+    uint64_t random = random_next(request->random) >> 32;
     db_bind_integer(statement, ":id", (int64_t)(random * WORLD_ROWS >> 32) + 1);
     if (db_row(statement)) {
         json_row(&response->body, statement);

@@ -51,7 +51,7 @@ def _(path):
     if on():
         status(answer, 204)
         same("Allow", allowed(answer), {"GET", "HEAD", "OPTIONS"})
-        problem(send("POST", path), 405)
+        problem(send("POST", path, "{}"), 405)
     else:
         problem(answer, 404)
 

@@ -10,9 +10,11 @@ import re
 import select
 import socket
 import ssl
+import time
 from urllib.parse import urlsplit
 
 TIMEOUT_SECONDS = 10
+IDLE_SECONDS = 2  # a server may close an idle connection when it likes: one that was idle so long is not used again
 
 
 class Site:
@@ -78,7 +80,7 @@ class Connection:
         self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         if Site.scheme == "https":
             self.socket = ssl.create_default_context().wrap_socket(self.socket, server_hostname=Site.host)
-        self.rest, self.sent, self.usable = b"", b"", True
+        self.rest, self.sent, self.usable, self.used = b"", b"", True, time.monotonic()
 
     def __enter__(self):
         return self
@@ -87,7 +89,7 @@ class Connection:
         self.socket.close()
 
     def write(self, data):
-        self.sent = data
+        self.sent, self.used = data, time.monotonic()
         try:
             self.socket.sendall(data)
         except (BrokenPipeError, ConnectionResetError):
@@ -175,7 +177,7 @@ class Connection:
         if self.rest:
             complain(BYTES_AFTER, "%r after the answer to %s" % (shorten(self.rest), shorten(self.sent)))
             return False
-        return self.usable
+        return self.usable and time.monotonic() - self.used < IDLE_SECONDS
 
 
 def notice(answer):

@@ -4,7 +4,7 @@ import sqlite3
 import threading
 import time
 
-from harness import expect, expect_equal, expect_problem, product
+from harness import expect, expect_equal, expect_problem, product, wait_until
 
 DEMO_IDS = 12500
 PAUSE_SECONDS = 0.002  # leaves the processors to the service: many short moments, not many requests
@@ -37,15 +37,18 @@ class Load:
         load.verify(service)
 
     Writers POST products with unique skus, DELETE some of them again, and send some that must be refused. What
-    is not an answer they may get ends up in `complaints`. After a 503 to a write its fate is unknown."""
+    is not an answer they may get ends up in `complaints`. After a 503 to a write its fate is unknown. Without
+    `keep` each request has a connection of its own."""
 
-    def __init__(self, service, writers=8, readers=8, mark="load"):
-        self.service, self.mark = service, mark
+    def __init__(self, service, writers=8, readers=8, mark="load", keep=True):
+        self.service, self.mark, self.keep = service, mark, keep
         self.kept = {}  # sku: the product as it was answered
         self.deleted, self.refused, self.unknown = set(), set(), set()  # skus
         self.complaints = []
+        self.unavailable_sent = []  # when the requests were sent that 503 answered
         self.reads = self.writes = self.unavailable = 0
         self.reads_may_fail = False
+        self.begun = set()  # threads that have had an answer
         self.ending = threading.Event()
         self.lock = threading.Lock()
         self.threads = [threading.Thread(target=self.run, args=(work, i), daemon=True)
@@ -62,7 +65,7 @@ class Load:
             thread.join(40)
 
     def run(self, work, number):
-        client = self.service.client()
+        client = self.service.client(self.keep)
         round_number = 0
         while not self.ending.is_set():
             round_number += 1
@@ -73,6 +76,7 @@ class Load:
                     self.complaints.append("%s: %r" % (work.__name__, error))
                 if len(self.complaints) > 20:
                     return
+            self.begun.add(threading.get_ident())
             time.sleep(PAUSE_SECONDS)
 
     def read(self, client, sku, round_number):
@@ -80,6 +84,8 @@ class Load:
         answer = client.get("/products/%d" % number)
         with self.lock:
             self.reads += 1
+            if answer.status == 503:
+                self.unavailable_sent.append(client.sent)
         if answer.status == 503 and self.reads_may_fail:
             expect_problem(answer, 503)
         elif number % 5 == 0:
@@ -95,6 +101,7 @@ class Load:
             self.writes += 1
             if answer.status == 503:
                 self.unavailable += 1
+                self.unavailable_sent.append(client.sent)
                 if not refuse:
                     self.unknown.add(sku)
             elif answer.status == 201 and not refuse:
@@ -120,6 +127,10 @@ class Load:
         with self.lock:
             self.unknown.discard(sku)
             self.deleted.add(sku)
+
+    def wait_begun(self):
+        """Until every connection is in use: many at once wait for nginx to accept them."""
+        wait_until(lambda: len(self.begun) == len(self.threads), 30, "every connection is in use")
 
     # -- afterwards
 

@@ -13,6 +13,7 @@ from runner import Skip, test
 OPTIONS = {  # option -> values it must refuse
     "--db": [""],
     "--run-dir": [""],
+    "--listen": ["larder.sock", "9000", ":9000", "127.0.0.1:0", "::1:9000", "example.org:9000", "/" + "x" * 107],
     "--readers": ["", "-1", "65", "x", "1.5", "2 ", "0x2", "99999999999999999999"],
     "--sync": ["", "off", "Full", "full ", "1"],
     "--socket-mode": ["", "0", "8", "1777", "rw", "-1", "660 ", "77777777777777777777777"],

@@ -5,6 +5,7 @@
 #include <sys/epoll.h>
 #include <sys/socket.h>
 #include <sys/un.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "support.h"
@@ -121,6 +122,58 @@ static void without_a_descriptor_it_pauses_and_then_goes_on(void **state) {
     close(peer);
 }
 
+/* What the next program finds, in a process that has the same descriptors. */
+static bool is_taken_whole(int64_t due_ms) {
+    struct handover taken;
+    struct clients next = {.epoll = epoll_create1(0), .listeners = site.listeners, .accepts = 64};
+    bool whole = handover_take(&taken) && clients_take(&next, &taken) &&
+                 handover_is_whole(&taken) && next.open == 3 && next.partly == 1 &&
+                 next.waiting.count == 1;
+    if (!whole) {
+        return false;
+    }
+    const struct waiter *waiter = waiting_first(&next.waiting);
+    const struct client *client = (const struct client *)waiter;
+    struct epoll_event events[4];
+    return waiter->due_ms == due_ms && client->head &&
+           text_equals(waiter->answer, TEXT("Status: 200 OK\r\n\r\n")) &&
+           epoll_wait(next.epoll, events, 4, 0) == 1; /* the one that has hung up */
+}
+
+static void the_next_program_has_the_same_clients(void **state) {
+    (void)state;
+    int peers[3];
+    struct arena arena = {0};
+    for (size_t i = 0; i < COUNT(peers); i++) {
+        peers[i] = connect_one();
+    }
+    clients_accept(&site.clients, site.listeners[1]);
+    struct client *waits = site.clients.first;
+    struct client *partly = waits->next;
+    clients_park(&site.clients, waits, 60000, TEXT("Status: 200 OK\r\n\r\n"), true);
+    int64_t due_ms = waits->waiter.due_ms;
+    assert_int_equal(send(peers[1], "\1", 1, 0), 1);
+    assert_int_equal(fastcgi_receive(partly->connection, &arena), FASTCGI_PARTLY);
+    clients_note_partly(&site.clients, partly, true);
+    close(peers[0]);
+    struct handover left;
+    handover_begin(&left, HANDOVER_WORKER);
+    clients_give(&site.clients, &left);
+    int memory = handover_store(&left);
+    handover_free(&left);
+    pid_t child = fork();
+    if (child == 0) {
+        _exit(is_taken_whole(due_ms) ? 0 : 1);
+    }
+    int status = -1;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+    close(memory);
+    close(peers[1]);
+    close(peers[2]);
+    arena_destroy(&arena);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_wake_up_accepts_as_many_as_it_may, setup, teardown),
@@ -130,6 +183,7 @@ int main(void) {
                                         teardown),
         cmocka_unit_test_setup_teardown(without_a_descriptor_it_pauses_and_then_goes_on, setup,
                                         teardown),
+        cmocka_unit_test_setup_teardown(the_next_program_has_the_same_clients, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -706,6 +706,8 @@ static void pages_gather_in_the_wal_until_a_checkpoint_moves_them(void **state) 
     (void)state;
     scratch_database(false);
     struct db *db = scratch_open(DB_WRITE);
+    assert_int_equal(db_wal_pages(db), 1); /* what others left there is not known yet */
+    assert_true(db_checkpoint(db));
     assert_int_equal(db_wal_pages(db), 0);
     int last = 0;
     for (int i = 0; last < 1500;
@@ -728,6 +730,25 @@ static void pages_gather_in_the_wal_until_a_checkpoint_moves_them(void **state) 
     assert_int_equal(stat(scratch_path("db-wal"), &status), 0);
     assert_int_equal(status.st_size, size);
     assert_in_range(db_wal_pages(db), 1, 10);
+    db_close(db);
+}
+
+static void who_leaves_leaves_the_wal_to_the_next(void **state) {
+    (void)state;
+    struct stat before;
+    struct stat after;
+    db_close(writer_with_two_categories()); /* the last to close: it is emptied */
+    assert_int_not_equal(stat(scratch_path("db-wal"), &before), 0);
+    struct db *db = scratch_open(DB_WRITE);
+    assert_int_equal(insert_category(db, "three"), DB_DONE);
+    assert_int_equal(stat(scratch_path("db-wal"), &before), 0);
+    db_leave(db);
+    assert_int_equal(stat(scratch_path("db-wal"), &after), 0);
+    assert_int_equal(after.st_size, before.st_size);
+    db = scratch_open(DB_WRITE);
+    assert_int_equal(count_categories(db), 3);
+    assert_true(db_checkpoint(db));
+    assert_int_equal(db_wal_pages(db), 0);
     db_close(db);
 }
 
@@ -821,6 +842,7 @@ int main(void) {
         TEST(a_directory_is_refused),
         TEST(opening_sets_what_the_service_relies_on),
         TEST(pages_gather_in_the_wal_until_a_checkpoint_moves_them),
+        TEST(who_leaves_leaves_the_wal_to_the_next),
         TEST(a_checkpoint_does_not_wait_for_a_reader_and_ends_after_it),
         TEST(the_last_writer_to_close_empties_the_wal_and_a_reader_never_does),
         cmocka_unit_test(the_library_tells_its_version_and_options),

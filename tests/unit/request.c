@@ -15,9 +15,11 @@ static int arena_teardown(void **state) {
 
 /* ---- from the wire -------------------------------------------------------------------------- */
 
+static uint64_t random_state = 1;
+
 static struct request receive(struct peer *peer, const char *const *pairs, struct text body) {
     struct buffer wire = {.arena = &peer->arena};
-    struct request request = {.arena = &peer->arena};
+    struct request request = {.arena = &peer->arena, .random = &random_state};
     wire_request(&wire, pairs, body);
     peer_connect(peer);
     peer_send(peer, buffer_text(&wire));
@@ -27,7 +29,8 @@ static struct request receive(struct peer *peer, const char *const *pairs, struc
 
 static void a_request_is_what_the_parameters_say(void **state) {
     struct peer *peer = *state;
-    const char *const pairs[] = {"SCRIPT_NAME=/shop",
+    const char *const pairs[] = {"LARDER_PREFIX=/shop",
+                                 "SCRIPT_NAME=/elsewhere",
                                  "REQUEST_METHOD=PUT",
                                  "REQUEST_URI=/shop/products/7?a=1&b=2",
                                  "REQUEST_ID=4711-abc",
@@ -58,13 +61,53 @@ static void what_is_not_sent_is_empty(void **state) {
     struct request request = receive(*state, (const char *const[]){NULL}, TEXT(""));
     assert_int_equal(request.method, METHOD_OTHER);
     assert_int_equal(request.segment_count, -1);
-    const struct text fields[] = {request.prefix,       request.query,    request.request_id,
-                                  request.content_type, request.if_match, request.if_none_match,
-                                  request.origin,       request.body};
+    const struct text fields[] = {request.prefix,       request.query,  request.content_type,
+                                  request.if_match,     request.origin, request.body,
+                                  request.if_none_match};
     for (size_t i = 0; i < COUNT(fields); i++) {
         assert_int_equal(fields[i].length, 0);
     }
     assert_int_equal(request.body_state, BODY_WHOLE);
+}
+
+static void the_web_servers_request_id_is_taken_as_it_is(void **state) {
+    const char *const pairs[] = {"HTTP_X_REQUEST_ID=of-the-client", "REQUEST_ID=of the server",
+                                 NULL};
+    struct request request = receive(*state, pairs, TEXT(""));
+    assert_text(request.request_id, TEXT("of the server"));
+    assert_false(request.tells_id);
+}
+
+static void without_one_the_clients_is_taken_or_a_new_one_made(void **state) {
+    static const struct {
+        const char *pair; /* NULL: none */
+        const char *taken;
+    } cases[] = {
+        {"HTTP_X_REQUEST_ID=a", "a"},
+        {"HTTP_X_REQUEST_ID=A-z.0_9-", "A-z.0_9-"},
+        {"HTTP_X_REQUEST_ID=0123456789012345678901234567890123456789012345678901234567890123",
+         "0123456789012345678901234567890123456789012345678901234567890123"},
+        {"HTTP_X_REQUEST_ID=01234567890123456789012345678901234567890123456789012345678901234",
+         NULL},
+        {"HTTP_X_REQUEST_ID=", NULL},
+        {"HTTP_X_REQUEST_ID=a b", NULL},
+        {"HTTP_X_REQUEST_ID=a\nX: y", NULL},
+        {NULL, NULL},
+    };
+    char before[33] = "";
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        struct request request =
+            receive(*state, (const char *const[]){"REQUEST_ID=", cases[i].pair, NULL}, TEXT(""));
+        assert_true(request.tells_id);
+        if (cases[i].taken != NULL) {
+            assert_text(request.request_id, text_from(cases[i].taken));
+            continue;
+        }
+        assert_int_equal(request.request_id.length, 32);
+        assert_true(text_is_token(request.request_id));
+        assert_memory_not_equal(request.request_id.data, before, 32);
+        memcpy(before, request.request_id.data, 32);
+    }
 }
 
 static void methods_are_known_by_their_exact_names(void **state) {
@@ -140,11 +183,16 @@ static void a_path_is_split_below_the_prefix_and_then_decoded(void **state) {
         {"/shop", "/sho", -1, {{0}}, ""},
         {"/shop", "/SHOP/products", -1, {{0}}, ""},
         {"/shop", "/", -1, {{0}}, ""},
+        {"", "http://example.org/products?a=1", 1, {{"products", 8}}, "a=1"},
+        {"/shop", "HTTPS://[::1]:80/shop/x", 1, {{"x", 1}}, ""},
+        {"", "http://example.org", 1, {{"", 0}}, ""},
+        {"", "http://", -1, {{0}}, ""},
+        {"", "ftp://example.org/products", -1, {{0}}, ""},
     };
     for (size_t i = 0; i < COUNT(cases); i++) {
         char prefix[64];
         char target[64];
-        snprintf(prefix, sizeof prefix, "SCRIPT_NAME=%s", cases[i].prefix);
+        snprintf(prefix, sizeof prefix, "LARDER_PREFIX=%s", cases[i].prefix);
         snprintf(target, sizeof target, "REQUEST_URI=%s", cases[i].target);
         /* in either order: the prefix may come behind the path */
         const char *const pairs[] = {i % 2 == 0 ? prefix : target, i % 2 == 0 ? target : prefix,
@@ -318,6 +366,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         OVER_A_CONNECTION(a_request_is_what_the_parameters_say),
         OVER_A_CONNECTION(what_is_not_sent_is_empty),
+        OVER_A_CONNECTION(the_web_servers_request_id_is_taken_as_it_is),
+        OVER_A_CONNECTION(without_one_the_clients_is_taken_or_a_new_one_made),
         OVER_A_CONNECTION(methods_are_known_by_their_exact_names),
         OVER_A_CONNECTION(a_path_is_split_below_the_prefix_and_then_decoded),
         OVER_A_CONNECTION(a_connection_without_a_request_gives_none),

@@ -20,7 +20,7 @@ static int arena_teardown(void **state) {
 /* Sends the response as the answer to a request, and returns what arrived. */
 static struct text sent(struct peer *peer, const struct response *response, bool without_body) {
     struct buffer wire = {.arena = &peer->arena};
-    struct request request = {.arena = &peer->arena};
+    struct request request = {.arena = &peer->arena, .random = &(uint64_t){1}};
     wire_request(&wire, (const char *const[]){"REQUEST_METHOD=GET", NULL}, TEXT(""));
     peer_send(peer, buffer_text(&wire));
     assert_int_equal(request_receive(&request, peer->connection), FASTCGI_REQUEST);
@@ -137,7 +137,7 @@ static void an_answer_of_a_megabyte_is_sent_whole(void **state) {
     struct peer *peer = *state;
     struct response response;
     struct buffer wire = {.arena = &peer->arena};
-    struct request request = {.arena = &peer->arena};
+    struct request request = {.arena = &peer->arena, .random = &(uint64_t){1}};
     size_t length = (size_t)1024 * 1024;
     response_start(&response, &peer->arena);
     response_json(&response, 200);
