@@ -2,13 +2,14 @@
 #include "health_check.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include "clock.h"
+#include "listen.h"
 #include "log.h"
 #include "text.h"
 
@@ -26,19 +27,24 @@ static bool limit_wait(int descriptor, int option, int64_t deadline) {
 }
 
 /* Returns the connection, -1 after a sentence. */
-static int connect_reader(const char *run_dir, int64_t deadline) {
-    struct sockaddr_un address = {.sun_family = AF_UNIX};
-    int length = snprintf(address.sun_path, sizeof address.sun_path, "%s/read.sock", run_dir);
-    if (length >= (int)sizeof address.sun_path) {
-        log_sentence("--run-dir %s is too long for a socket", run_dir);
+static int connect_reader(const struct settings *settings, int64_t deadline) {
+    char in_run_dir[PATH_MAX];
+    struct listen_address address;
+    const char *where = settings->listen;
+    if (where == NULL) {
+        snprintf(in_run_dir, sizeof in_run_dir, "%s/read.sock", settings->run_dir);
+        where = in_run_dir;
+    }
+    if (!listen_parse(where, &address)) {
+        log_sentence("--run-dir %s is too long for a socket", settings->run_dir);
         return -1;
     }
-    int descriptor = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    int descriptor = socket(address.socket.any.sa_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (descriptor >= 0 && limit_wait(descriptor, SO_SNDTIMEO, deadline) &&
-        connect(descriptor, (struct sockaddr *)&address, sizeof address) == 0) {
+        connect(descriptor, &address.socket.any, address.length) == 0) {
         return descriptor;
     }
-    log_sentence("no service at %s: %s", address.sun_path, strerror(errno));
+    log_sentence("no service at %s: %s", where, strerror(errno));
     if (descriptor >= 0) {
         close(descriptor);
     }
@@ -135,7 +141,7 @@ static int ask(int descriptor, int64_t deadline) {
 
 int health_check(const struct settings *settings) {
     int64_t deadline = clock_ms() + PATIENCE_MS;
-    int descriptor = connect_reader(settings->run_dir, deadline);
+    int descriptor = connect_reader(settings, deadline);
     if (descriptor < 0) {
         return 1;
     }

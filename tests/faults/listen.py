@@ -86,6 +86,7 @@ def _():
         with Alone("--listen", path, "--socket-mode", "600", address=path, readers=None, secrets=[new_secret()]) as service:
             expect_all_lanes(service)
             expect_equal(sorted(service.pids()), ["writer"], "the workers")
+            expect_equal(run_larder("health", "--listen", path).stdout, "ready\n", "larder health")
             expect_equal(oct(stat.S_IMODE(os.stat(path).st_mode)), oct(0o600), "mode of the socket")
             expect_equal(sorted(os.listdir(service.run_dir)), ["scoreboard"], "files in the run directory")
             reload(service)
@@ -106,6 +107,7 @@ def _():
         for flags, env in ((["--listen", "%s:%d" % (text, port)], None), ([], {"LARDER_LISTEN": "%s:%d" % (text, port)})):
             with Alone(*flags, address=address, env=env, readers=0, secrets=[new_secret()]) as service:
                 expect_all_lanes(service)
+                expect_equal(run_larder("health", *flags, env=env).stdout, "ready\n", "larder health at " + text)
                 expect("L01" not in service.log(), "it warns of its own machine:\n" + service.log())
     expect_each([("127.0.0.1", "127.0.0.1"), ("localhost", "127.0.0.1"), ("[::1]", "::1")], check)
 

@@ -281,6 +281,11 @@ def _():
             expect(done.returncode != 0, "somebody else sees what is in " + directory_name)
         with FastCGI(started.path("/run/larder/read.sock")) as peer:
             expect_equal(peer.request("GET", "/ready").status, 200, "GET /ready")
+        started.run("setpriv", "--reuid=larder", "--regid=www-data", "--clear-groups", "larder", "user", "add", "--db",
+                    "/var/lib/larder/larder.db", "--email", "ada@example.org", "--name", "Ada", typed="correct horse\n")
+        with FastCGI(started.path("/run/larder/login.sock")) as peer:
+            login = b'{"email": "ada@example.org", "password": "correct horse"}'
+            expect_equal(peer.request("POST", "/api/login", login).status, 200, "POST /api/login")
         with FastCGI(started.path("/run/larder/write.sock")) as peer:
             expect_equal(peer.request("POST", "/categories", b'{"name": "Bread"}').status, 201, "POST /categories")
         started.run("systemctl", "reload", "larder")
