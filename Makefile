@@ -40,7 +40,9 @@ DEFINES = -DLARDER_VERSION='"$(VERSION)"' -D_DEFAULT_SOURCE -I. -Iapp
 HARDENING = -D_FORTIFY_SOURCE=3 -fstack-protector-strong -fstack-clash-protection -fPIE
 LINK_HARDENING = -pie -Wl,-z,relro,-z,now
 RELEASE = -O2 -g $(HARDENING)
-STATIC = -O2 -flto=auto -ffunction-sections -fdata-sections -D_FORTIFY_SOURCE=3 -fstack-protector-strong
+STATIC = -O2 -flto=auto -ffunction-sections -fdata-sections -D_FORTIFY_SOURCE=3 -fstack-protector-strong \
+         -fno-asynchronous-unwind-tables -fno-unwind-tables
+STATIC_LINK = -static -s -Wl,--gc-sections -Wl,-z,noseparate-code -Wl,--build-id=none
 SANITIZE = -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 LIBS = -ljson-c -lsodium
 SQLITE_LIBS = $(if $(SQLITE_DIR),-lm,-lsqlite3)
@@ -86,9 +88,7 @@ static: packages-build ## build/static/larder: SQLite bundled, all in one file, 
 	@$(MAKE) --no-print-directory SQLITE=bundled $(BUILD)/static/larder
 
 $(BUILD)/static/larder: $(call objects,static,$(SOURCES)) $(BUILD)/static/sqlite3.o
-	@echo "  link $@" && $(CC) $(STATIC) -static -s -Wl,--gc-sections -o $@ $^ $(LIBS) -lm 2>&1 | \
-	  { grep -vE "gethostbyname|In function|in function" || true; }
-	@test -x $@
+	@echo "  link $@" && $(CC) $(STATIC) $(STATIC_LINK) -o $@ $^ $(LIBS) -lm
 
 $(BUILD)/static/%.o: %.c $(HEADERS) Makefile $(BUILD)/sqlite/sqlite3.h
 	@mkdir -p $(@D)

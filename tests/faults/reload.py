@@ -363,7 +363,7 @@ def _():
         time.sleep(0.2)
         reload(service)
         expect_equal(service.pids(), before, "the workers")
-        for run_dir, reason in (service.run_dir + "-2", "another larder serves"), (service.run_dir, "another larder"):
+        for run_dir, reason in (service.run_dir + "-2", "another larder uses"), (service.run_dir, "another larder"):
             done = run_larder("serve", "--db", service.database, "--run-dir", run_dir)
             expect(done.returncode == 1 and reason in done.stderr, "a second larder is let in: %s" % done.stderr)
         expect(not re.search(r" [SRW]0\d .*(does not|goes on|cannot)", service.log()), "the log complains: " + service.log())
