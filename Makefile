@@ -47,10 +47,10 @@ SANITIZE = -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -fno-om
 LIBS = -ljson-c -lsodium
 SQLITE_LIBS = $(if $(SQLITE_DIR),-lm,-lsqlite3)
 # What the service does not use is left out.
-SQLITE_OPTIONS = -DSQLITE_THREADSAFE=0 -DSQLITE_DEFAULT_MEMSTATUS=0 -DSQLITE_DQS=0 -DSQLITE_ENABLE_FTS5 \
-                 -DSQLITE_LIKE_DOESNT_MATCH_BLOBS -DSQLITE_MAX_EXPR_DEPTH=0 -DSQLITE_OMIT_DECLTYPE \
-                 -DSQLITE_OMIT_DEPRECATED -DSQLITE_OMIT_LOAD_EXTENSION -DSQLITE_OMIT_PROGRESS_CALLBACK \
-                 -DSQLITE_OMIT_SHARED_CACHE -DSQLITE_USE_ALLOCA
+SQLITE_OPTIONS = -DSQLITE_THREADSAFE=0 -DSQLITE_DQS=0 -DSQLITE_ENABLE_FTS5 -DSQLITE_LIKE_DOESNT_MATCH_BLOBS \
+                 -DSQLITE_MAX_EXPR_DEPTH=0 -DSQLITE_OMIT_DECLTYPE -DSQLITE_OMIT_DEPRECATED \
+                 -DSQLITE_OMIT_DESERIALIZE -DSQLITE_OMIT_JSON -DSQLITE_OMIT_LOAD_EXTENSION \
+                 -DSQLITE_OMIT_PROGRESS_CALLBACK -DSQLITE_OMIT_SHARED_CACHE
 
 SOURCES = $(wildcard app/*.c app/endpoints/*.c)
 HEADERS = $(wildcard app/*.h app/endpoints/*.h tests/unit/*.h)
@@ -250,40 +250,44 @@ bench-syscalls: ## system calls a request and requests a batch, of a busy reader
 packages-bench:
 	@CC=$(CC) tools/packages.sh $(PACKAGES_BUILD) $(PACKAGES_RUN) $(PACKAGES_BENCH)
 
-# SQLite inside the process: the system's and the lean build of the bundled one, whatever SQLITE says.
-BENCH_OBJECTS = $(filter-out %/db.o,$(call objects,release,$(MODULES)))
-BENCH_INCLUDE_bundled = -I$(BUILD)/sqlite
+# SQLite inside the process: the system's and the lean build of the bundled one, whatever SQLITE says. What sees sqlite3.h
+# is compiled for each.
+BENCH_OBJECTS = $(filter-out %/db.o %/db_admin.o,$(call objects,release,$(MODULES)))
+BENCH_OWN = $(addprefix $(BUILD)/bench/$(1)/,sqlite.o db.o db_admin.o)
 
 .PHONY: bench-sqlite
 bench-sqlite: packages-build ## nanoseconds a read and an insert, in several ways of using SQLite; BENCH_SQLITE_FLAGS=--instructions counts
 	@CC=$(CC) tools/packages.sh npm=npm $(if $(findstring --instructions,$(BENCH_SQLITE_FLAGS)),valgrind=valgrind)
-	@$(MAKE) --no-print-directory $(BUILD)/larder $(BUILD)/bench/sqlite-system $(BUILD)/bench/sqlite-bundled
+	@$(MAKE) --no-print-directory -s $(BUILD)/larder $(BUILD)/bench/sqlite-system $(BUILD)/bench/sqlite-bundled
 	@python3 bench/sqlite.py $(BENCH_SQLITE_FLAGS)
 
 .PHONY: bench-sqlite-options
 bench-sqlite-options: packages-build ## instructions and size for each compile option of the bundled SQLite: takes its time
 	@CC=$(CC) tools/packages.sh npm=npm valgrind=valgrind
-	@$(MAKE) --no-print-directory $(BUILD)/larder $(BUILD)/bench/sqlite-bundled
+	@$(MAKE) --no-print-directory -s $(BUILD)/larder $(BUILD)/bench/sqlite-bundled
 	@CC='$(CC)' SQLITE_OPTIONS='$(SQLITE_OPTIONS)' RELEASE='$(RELEASE)' LINK='$(LINK_HARDENING)' LIBS='$(LIBS)' \
-	  OBJECTS='$(addprefix $(BUILD)/bench/bundled/,sqlite.o db.o) $(BENCH_OBJECTS)' \
+	  OBJECTS='$(call BENCH_OWN,bundled) $(BENCH_OBJECTS)' \
 	  python3 bench/sqlite-options.py $(BENCH_SQLITE_FLAGS)
 
-$(BUILD)/bench/%/sqlite.o: bench/sqlite.c $(HEADERS) Makefile $(BUILD)/sqlite/sqlite3.h
-	@mkdir -p $(@D)
-	@echo "  $(CC) $<" && $(CC) $(WARNINGS) $(DEFINES) $(BENCH_INCLUDE_$*) $(RELEASE) -c -o $@ $<
-
-$(BUILD)/bench/%/db.o: app/db.c $(HEADERS) Makefile $(BUILD)/sqlite/sqlite3.h
-	@mkdir -p $(@D)
-	@echo "  $(CC) $<" && $(CC) $(WARNINGS) $(DEFINES) $(BENCH_INCLUDE_$*) $(RELEASE) -c -o $@ $<
+define bench_library
+$(BUILD)/bench/$(1)/%.o: app/%.c $(HEADERS) Makefile $(BUILD)/sqlite/sqlite3.h
+	@mkdir -p $$(@D)
+	@echo "  $(CC) $$<" && $(CC) $(WARNINGS) $(DEFINES) $(2) $(RELEASE) -c -o $$@ $$<
+$(BUILD)/bench/$(1)/%.o: bench/%.c $(HEADERS) Makefile $(BUILD)/sqlite/sqlite3.h
+	@mkdir -p $$(@D)
+	@echo "  $(CC) $$<" && $(CC) $(WARNINGS) $(DEFINES) $(2) $(RELEASE) -c -o $$@ $$<
+endef
+$(eval $(call bench_library,system,))
+$(eval $(call bench_library,bundled,-I$(BUILD)/sqlite))
 
 $(BUILD)/bench/bundled/sqlite3.o: $(BUILD)/sqlite/sqlite3.c Makefile
 	@mkdir -p $(@D)
 	@echo "  $(CC) $<" && $(CC) -std=gnu17 -w $(SQLITE_OPTIONS) $(RELEASE) -c -o $@ $<
 
-$(BUILD)/bench/sqlite-system: $(addprefix $(BUILD)/bench/system/,sqlite.o db.o) $(BENCH_OBJECTS)
+$(BUILD)/bench/sqlite-system: $(call BENCH_OWN,system) $(BENCH_OBJECTS)
 	@echo "  link $@" && $(CC) $(RELEASE) $(LINK_HARDENING) -o $@ $^ $(LIBS) -lsqlite3
 
-$(BUILD)/bench/sqlite-bundled: $(addprefix $(BUILD)/bench/bundled/,sqlite.o db.o sqlite3.o) $(BENCH_OBJECTS)
+$(BUILD)/bench/sqlite-bundled: $(call BENCH_OWN,bundled) $(BUILD)/bench/bundled/sqlite3.o $(BENCH_OBJECTS)
 	@echo "  link $@" && $(CC) $(RELEASE) $(LINK_HARDENING) -o $@ $^ $(LIBS) -lm
 
 .PHONY: lint lint-clang lint-tidy lint-cppcheck lint-shell lint-format

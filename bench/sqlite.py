@@ -51,7 +51,7 @@ def run(binary, database, way, count, per_transaction, before=()):
 def timed(binary, database, way, count, per_transaction):
     """Nanoseconds an operation: of the processor, of the clock."""
     cpu, clock = run(binary, database, way, count, per_transaction)[0].split()
-    return int(cpu) / count, int(clock) / count
+    return {"ns of CPU": int(cpu) / count, "ns": int(clock) / count}
 
 
 def instructions(binary, database, way, count, per_transaction):
@@ -63,28 +63,26 @@ def instructions(binary, database, way, count, per_transaction):
 
 
 def measure(options, database):
-    """A row for each way: its name, and for each library what was measured."""
-    rows = [{"name": name, "way": way, "per_transaction": each} for name, way, _, _, each in WAYS]
-    values = {}
+    """A row for each way: its name, the way, and for each library and figure what each round measured."""
+    rows = [{"name": name, "way": way, **{library: {} for library in LIBRARIES}} for name, way, _, _, _ in WAYS]
     for _ in range(1 if options.instructions else options.rounds):
-        for number, (_, way, count, few, per_transaction) in enumerate(WAYS):
+        for row, (_, way, count, few, per_transaction) in zip(rows, WAYS):
             for library in LIBRARIES:
                 binary = BENCH / ("sqlite-" + library)
                 if options.instructions:
-                    figure = instructions(binary, database, way, few, per_transaction)
-                    rows[number].setdefault(library, {})["instructions"] = figure
+                    found = {"instructions": instructions(binary, database, way, few, per_transaction)}
                 else:
-                    values.setdefault((number, library), []).append(timed(binary, database, way, count, per_transaction))
-    for (number, library), found in values.items():
-        rows[number][library] = {"cpu_ns": statistics.median(cpu for cpu, _ in found),
-                                 "clock_ns": statistics.median(clock for _, clock in found)}
+                    found = timed(binary, database, way, count, per_transaction)
+                for figure, value in found.items():
+                    row[library].setdefault(figure, []).append(value)
     return rows
 
 
-def table(rows, figures):
-    """Flat rows, as they are printed: a column for each library and figure."""
+def table(rows):
+    """Flat rows, as they are printed: a column for each library and figure, with the median."""
     return [{"one operation": row["name"],
-             **{"%s, %s" % (library, title): round(row[library][figure]) for library in LIBRARIES for figure, title in figures}}
+             **{"%s, %s" % (library, figure): round(statistics.median(values))
+                for library in LIBRARIES for figure, values in row[library].items()}}
             for row in rows]
 
 
@@ -94,10 +92,15 @@ def print_table(lines):
         print("| %s |" % " | ".join(str(value) for value in line.values()))
 
 
-def rates(rows, figure):
-    """How fast db.h is, the same statement used bare being 1: {(what, library): rate}."""
-    return {(before["name"], library): before[library][figure] / row[library][figure]
-            for before, row in zip(rows, rows[1:]) if row["way"].startswith("layer") for library in LIBRARIES}
+def rates(rows):
+    """How fast db.h is, the same statement used bare being 1: {(what, library): rate}. Of each round the two ways are set
+    against each other, since they ran one after the other; then the median is taken."""
+    found = {}
+    for before, row in zip(rows, rows[1:]):
+        for library in LIBRARIES if row["way"].startswith("layer") else ():
+            pairs = zip(*(next(iter(one[library].values())) for one in (before, row)))
+            found[before["name"], library] = statistics.median(bare / layer for bare, layer in pairs)
+    return found
 
 
 def main():
@@ -110,11 +113,10 @@ def main():
         database = str(pathlib.Path(directory, "demo.db"))
         create_database(database, demo=True)
         rows = measure(options, database)
-    figures = [("instructions", "instructions")] if options.instructions else [("cpu_ns", "ns of CPU"), ("clock_ns", "ns")]
-    lines = table(rows, figures)
+    lines = table(rows)
     print_table(lines)
     print()
-    found = rates(rows, figures[0][0])
+    found = rates(rows)
     for (name, library), rate in found.items():
         print("Rate of db.h over the bare statement, %s, %s: %.3f" % (name, library, rate))
     if options.json:
