@@ -7,8 +7,8 @@
 #include "settings.h"
 
 /* Returns the exit status: 0 after "ready" on standard output when the service in --run-dir, or
- * at --listen, can read its database and has a writer, else 1 after one sentence on standard error. Waits for an
- * answer 3 s at the most. */
+ * at --listen, can read its database and has a writer, else 1 after one sentence on standard error.
+ * Waits for an answer 3 s at the most. */
 int health_check(const struct settings *settings);
 
 #endif

@@ -88,7 +88,7 @@ set --
 [ -z "$prefix" ] || set -- "$@" -e "s|location = /docs |location = $prefix/docs |" -e "s|location /docs/ |location $prefix/docs/ |"
 [ -z "$prefix" ] || set -- "$@" -e "s|location = /api/login |location = $prefix/api/login |"
 [ -z "$prefix" ] || set -- "$@" -e "s|location = /metrics |location = $prefix/metrics |"
-[ -z "$prefix" ] || set -- "$@" -e "s|# \\(fastcgi_param SCRIPT_NAME\\) .*|\\1 $prefix;|"
+[ -z "$prefix" ] || set -- "$@" -e "s|# \\(fastcgi_param LARDER_PREFIX\\) .*|\\1 $prefix;|"
 render larder.conf "$@" >"$run_dir/nginx/larder.conf"
 
 set --

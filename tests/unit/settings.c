@@ -8,7 +8,8 @@
 
 static const char *const variables[] = {"LARDER_DB",     "LARDER_RUN_DIR",     "LARDER_READERS",
                                         "LARDER_SYNC",   "LARDER_SOCKET_MODE", "LARDER_CORS_ORIGIN",
-                                        "LARDER_PROBES", "LARDER_INIT",        "LARDER_SLOW_MS", "LARDER_LISTEN"};
+                                        "LARDER_PROBES", "LARDER_INIT",        "LARDER_SLOW_MS",
+                                        "LARDER_LISTEN"};
 
 static int setup(void **state) {
     (void)state;
