@@ -151,6 +151,7 @@ install: build ## install the program, its man page, configuration for web serve
 	@install -m 644 nginx/docs/* $(DESTDIR)$(SHARE)/nginx/docs
 	@install -m 644 other-servers/*.conf $(DESTDIR)$(SHARE)/other-servers
 	@install -m 644 schema.sql $(DESTDIR)$(SHARE)
+	@install -d $(DESTDIR)$(SHARE)/ops && install -m 644 docs/ops/* $(DESTDIR)$(SHARE)/ops
 	@install -m 644 README.md LICENSE docs/*.md docs/openapi.json $(DESTDIR)$(DOCUMENTS)
 	@sed 's|/usr/bin/larder|$(PREFIX)/bin/larder|' systemd/larder.service >$(DESTDIR)$(UNITDIR)/larder.service
 	@chmod 644 $(DESTDIR)$(UNITDIR)/larder.service

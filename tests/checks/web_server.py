@@ -22,7 +22,7 @@ OWN_PART = {
         "a 413 answers the client's own X-Request-Id", "a 413 has Server, Date"],
     "lighttpd answers 411 to a POST without a length": ["POST /products without a body or a length"],
     "lighttpd knows a fixed list of methods; Apache answers TRACE and CONNECT itself": [
-        "FOO /", "TRACE ", "CONNECT with "],
+        "FOO /", "TRACE ", "CONNECT with ", "no path and no method that a client makes up"],
     "Apache refuses a path that is malformed or leads above the root": [
         "GET /products/%00 ", "GET /products/<ID>%00 ", "GET /products/<ID>%00x", "GET /products/%zz",
         "GET /products/<ID>% ", "GET /%3 ", "GET <ABOVE>/", "GET /%2e%2e<ABOVE>/"],
