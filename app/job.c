@@ -64,11 +64,11 @@ bool job_take(struct worker_job *job, const struct settings *settings, struct jw
         state->broken = !jwt_rules_take(rules, settings, state) || state->broken;
     }
     job->scoreboard = scoreboard_join(job->place);
-    if (state->broken || job->slot < 0 || job->slot >= SCOREBOARD_SLOTS) {
+    if (state->broken) {
         log_event("R02", "cannot read what its predecessor left");
         return false;
     }
-    if (job->scoreboard == NULL) {
+    if (job->scoreboard == NULL || job->slot < 0 || job->slot >= (int)job->scoreboard->slots) {
         log_event("R03", "cannot use the scoreboard in %s: %s", job->place, strerror(errno));
         return false;
     }
@@ -77,10 +77,10 @@ bool job_take(struct worker_job *job, const struct settings *settings, struct jw
 
 void job_hand_over(const struct worker_job *job, const struct clients *clients, struct db *db) {
     struct handover state;
-    int64_t now_us = clock_us();
+    int64_t now_ns = clock_ns();
     handover_begin(&state, HANDOVER_WORKER);
     job_give(job, &state);
-    handover_put(&state, now_us);
+    handover_put(&state, now_ns);
     clients_give(clients, &state);
     db_leave(db); /* a connection must not cross */
     int program = program_open_of(job->supervisor);
@@ -96,14 +96,14 @@ void job_hand_over(const struct worker_job *job, const struct clients *clients, 
 }
 
 bool job_take_clients(struct clients *clients, struct handover *state) {
-    int64_t left_us = handover_number(state);
+    int64_t left_ns = handover_number(state);
     bool whole = clients_take(clients, state) && handover_is_whole(state);
     handover_free(state);
     if (!whole) {
         log_event("R05", "cannot read the connections that its predecessor left");
         return false;
     }
-    log_event("R06", "took the place of its predecessor in %.1f ms: %d connections, %zu waiting",
-              (double)(clock_us() - left_us) / 1000, clients->open, clients->waiting.count);
+    log_event("R06", "took the place of its predecessor in %.1f ms: %u connections, %zu waiting",
+              (double)(clock_ns() - left_ns) / 1e6, clients->open, clients->waiting.count);
     return true;
 }

@@ -70,15 +70,18 @@ bool reload_bury(struct reload *reload, const struct children *children, pid_t p
     return true;
 }
 
-/* Another layout means a new file: workers find it when they come over. */
+/* What this program cannot read is replaced by a new file: workers find it when they come over. */
 static bool join_scoreboard(struct reload *reload, struct children *children, uint32_t generation) {
     const char *place = children->sockets->place;
-    children->scoreboard = scoreboard_join(place);
-    if (children->scoreboard == NULL) {
+    struct scoreboard *scoreboard = scoreboard_join(place);
+    if (scoreboard != NULL && scoreboard->slots == (uint32_t)children->count) {
+        children->scoreboard = scoreboard;
+    } else {
+        scoreboard_close(scoreboard);
         reload->new_scoreboard = true;
-    }
-    if (children->scoreboard == NULL && !children_make_scoreboard(children)) {
-        return log_refuse("cannot make the scoreboard in %s: %s", place, strerror(errno));
+        if (!children_make_scoreboard(children)) {
+            return log_refuse("cannot make the scoreboard in %s: %s", place, strerror(errno));
+        }
     }
     atomic_store(&children->scoreboard->generation, generation);
     return true;

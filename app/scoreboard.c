@@ -112,28 +112,32 @@ struct scoreboard *scoreboard_create(const char *place, int slots, const char *d
     return scoreboard;
 }
 
-struct scoreboard *scoreboard_join(const char *place) {
+/* Maps the file if this program can read it. */
+static struct scoreboard *map_file(const char *place, int access, int protection) {
     char path[PATH_MAX];
-    struct stat status;
     name_file(path, sizeof path, place);
-    int descriptor = open(path, O_RDWR | O_CLOEXEC);
+    int descriptor = open(path, access | O_CLOEXEC);
     if (descriptor < 0) {
         return NULL;
     }
-    struct scoreboard *scoreboard = NULL;
-    size_t bytes = fstat(descriptor, &status) == 0 ? (size_t)status.st_size : 0;
-    if (bytes >= sizeof *scoreboard) {
-        scoreboard = map(descriptor, bytes);
-    } else {
-        errno = EPROTO;
+    struct stat status = {0};
+    void *memory = MAP_FAILED;
+    if (fstat(descriptor, &status) == 0 && status.st_size > 0) {
+        memory = mmap(NULL, (size_t)status.st_size, protection, MAP_SHARED, descriptor, 0);
     }
     close(descriptor);
-    if (scoreboard != NULL && !scoreboard_fits(scoreboard, bytes)) {
-        munmap(scoreboard, bytes);
-        errno = EPROTO;
-        return NULL;
+    if (memory != MAP_FAILED && scoreboard_fits(memory, (size_t)status.st_size)) {
+        return memory;
     }
-    return scoreboard;
+    if (memory != MAP_FAILED) {
+        munmap(memory, (size_t)status.st_size);
+    }
+    errno = EPROTO;
+    return NULL;
+}
+
+struct scoreboard *scoreboard_join(const char *place) {
+    return map_file(place, O_RDWR, PROT_READ | PROT_WRITE);
 }
 
 uint64_t scoreboard_requests(const struct scoreboard *scoreboard) {
@@ -180,30 +184,13 @@ bool scoreboard_is_live(const struct scoreboard *scoreboard) {
 }
 
 const struct scoreboard *scoreboard_open(const char *run_dir) {
-    char path[PATH_MAX];
-    name_file(path, sizeof path, run_dir);
-    int descriptor = open(path, O_RDONLY | O_CLOEXEC);
-    if (descriptor < 0) {
+    const struct scoreboard *scoreboard = map_file(run_dir, O_RDONLY, PROT_READ);
+    if (scoreboard != NULL && !scoreboard_is_live(scoreboard)) {
+        scoreboard_close(scoreboard);
+        errno = ENOENT;
         return NULL;
     }
-    struct stat status = {0};
-    void *memory = MAP_FAILED;
-    if (fstat(descriptor, &status) == 0 && status.st_size > 0) {
-        memory = mmap(NULL, (size_t)status.st_size, PROT_READ, MAP_SHARED, descriptor, 0);
-    }
-    close(descriptor);
-    if (memory == MAP_FAILED) {
-        errno = EPROTO;
-        return NULL;
-    }
-    const struct scoreboard *scoreboard = memory;
-    bool fits = scoreboard_fits(scoreboard, (size_t)status.st_size);
-    if (fits && scoreboard_is_live(scoreboard)) {
-        return scoreboard;
-    }
-    munmap(memory, (size_t)status.st_size);
-    errno = fits ? ENOENT : EPROTO;
-    return NULL;
+    return scoreboard;
 }
 
 void scoreboard_close(const struct scoreboard *scoreboard) {

@@ -373,9 +373,6 @@ static bool hand_over(struct worker *worker) {
 static void loop(struct worker *worker) {
     struct epoll_event events[BATCH];
     for (;;) {
-        if (worker->reload_asked && !worker->stopping && !hand_over(worker)) {
-            return;
-        }
         int64_t timeout = clients_answer_due(&worker->clients);
         timeout = sooner(timeout, checkpoint_timeout(&worker->checkpointer, clock_ms()));
         timeout = sooner(timeout, clients_accept_again(&worker->clients));
@@ -390,6 +387,12 @@ static void loop(struct worker *worker) {
         /* logins share nothing that a batch would save, and each takes its time */
         int most = worker->job->lanes == LANE_LOGIN ? 1 : BATCH;
         meter_collect(&worker->meter, worker->db, &worker->clients);
+        if (worker->reload_asked && !worker->stopping) { /* nothing is left that is not counted */
+            if (!hand_over(worker)) {
+                return;
+            }
+            continue;
+        }
         int ready = epoll_wait(worker->clients.epoll, events, most, (int)timeout);
         if (ready > 0) {
             serve_batch(worker, events, ready);

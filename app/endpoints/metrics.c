@@ -4,6 +4,7 @@
 
 #include "../address.h"
 #include "../db.h"
+#include "../program.h"
 #include "../scoreboard.h"
 #include "endpoints.h"
 
@@ -306,7 +307,7 @@ static void write_service(struct buffer *out, const struct scoreboard *scoreboar
     struct scoreboard_sizes sizes = scoreboard_sizes(scoreboard);
     describe(out, "info", "gauge", "The versions of larder and SQLite; always 1.");
     buffer_append(out, TEXT("larder_info"));
-    label(out, '{', "version", text_from(LARDER_VERSION));
+    label(out, '{', "version", text_from(program_version()));
     label(out, ',', "sqlite", text_from(db_library_version()));
     buffer_append(out, TEXT("}"));
     value(out, 1);

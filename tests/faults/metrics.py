@@ -60,6 +60,30 @@ def _():
         expect(re.search(r"reader 1\] W10 ", service.log()) is None, "a killed reader cannot have said what it served")
 
 
+@test("a reload counts on: no request, connection or wait is missing, and none is counted twice")
+def _():
+    with Service("--probes", "on", readers=1) as service, FastCGI(service.socket_path("write.sock")) as writer:
+        answers = [FastCGI(service.socket_path("read.sock")) for _ in range(5)]
+        for peer in (writer, *answers):  # by then they are accepted
+            expect(peer.request("GET", "/health").status in (200, 421), "a first request")
+        before = metrics(service)
+        for number in range(3):
+            for peer in answers:
+                expect_equal(peer.request("GET", "/products/1").status, 200, "a GET")
+                expect_equal(peer.request("GET", "/wait?ms=1").status, 200, "a wait")
+            service.supervisor.send_signal(signal.SIGHUP)
+            wait_until(lambda number=number: service.log().count(" R11 ") > number, 15, "the service has reloaded")
+        after = metrics(service)
+        for name, labels, times in (("larder_requests_total", {"route": "/products/{id}", "method": "GET", "status": "200"}, 15),
+                                    ("larder_waits_total", {}, 15), ("larder_worker_restarts_total", {}, 0),
+                                    ("larder_connections", {"worker": "writer"}, 0)):
+            expect_equal(after[name].total(**labels) - before[name].total(**labels), float(times), name)
+        more = after["larder_connections_accepted_total"].total() - before["larder_connections_accepted_total"].total()
+        expect(more <= 2, "%d connections accepted, of which nginx made one" % more)
+        for peer in answers:
+            peer.socket.close()
+
+
 @test("a reader that has just died, and all connections kept to it, are no reason to refuse /metrics")
 def _():
     with Service(readers=1) as service:

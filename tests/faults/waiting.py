@@ -63,8 +63,8 @@ def begin_waiting(path, count, ms):
         waiter = socket.socket(socket.AF_UNIX)
         wait_until(lambda waiter=waiter: connected(waiter, path), 30, "there is room in the socket's queue")
         waiter.settimeout(30)
-        waiter.sendall(request)
         waiters.append((waiter, time.monotonic()))
+        waiter.sendall(request)
     return waiters
 
 

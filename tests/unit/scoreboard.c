@@ -140,6 +140,19 @@ static void what_a_killed_service_left_is_not_live(void **state) {
     assert_closed(ENOENT);
 }
 
+static void who_joins_goes_on_with_the_same(void **state) {
+    (void)state;
+    struct scoreboard *joined = scoreboard_join(run_dir);
+    assert_non_null(joined);
+    histogram_add_times(&joined->slot[0].requests, 1, 3);
+    histogram_add_times(&joined->slot[SLOTS - 1].requests, 1, 4);
+    assert_int_equal(scoreboard_requests(scoreboard), 7);
+    scoreboard_close(joined);
+    scoreboard->version++;
+    assert_null(scoreboard_join(run_dir));
+    assert_int_equal(errno, EPROTO);
+}
+
 static void what_is_no_scoreboard_is_refused(void **state) {
     (void)state;
     scoreboard_remove(run_dir);
@@ -232,6 +245,7 @@ int main(void) {
         TEST(of_a_dead_worker_the_gauges_go_and_the_counters_stay),
         TEST(another_layout_is_refused),
         TEST(what_a_killed_service_left_is_not_live),
+        TEST(who_joins_goes_on_with_the_same),
         TEST(what_is_no_scoreboard_is_refused),
         TEST(the_files_sizes_are_told),
         cmocka_unit_test(a_value_goes_into_the_first_bucket_that_holds_it),
