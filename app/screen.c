@@ -30,7 +30,7 @@ static void enter(struct screen *screen) {
     if (screen->keys) {
         struct termios raw = screen->before;
         raw.c_lflag &= ~(tcflag_t)(ICANON | ECHO);
-        raw.c_cc[VMIN] = 1;
+        raw.c_cc[VMIN] = 0; /* Ctrl-C drops the keys before it: a read after poll() may find none */
         raw.c_cc[VTIME] = 0;
         tcsetattr(STDIN_FILENO, TCSAFLUSH, &raw);
     }
@@ -118,10 +118,10 @@ static enum screen_event take_signal(struct screen *screen) {
     return signal_info.ssi_signo == SIGWINCH ? SCREEN_SIZE : SCREEN_END;
 }
 
-static enum screen_event take_key(void) {
+static enum screen_event take_key(bool hung_up) {
     char key = 0;
     ssize_t got = read(STDIN_FILENO, &key, 1);
-    bool gone = got == 0 || (got < 0 && errno != EINTR && errno != EAGAIN);
+    bool gone = got < 0 ? errno != EINTR && errno != EAGAIN : got == 0 && hung_up;
     return gone || (got == 1 && (key == 'q' || key == 'Q')) ? SCREEN_END : SCREEN_TIME;
 }
 
@@ -135,7 +135,7 @@ enum screen_event screen_wait(struct screen *screen, int timeout_ms) {
         if (ready > 0 && polled[0].revents != 0) {
             event = take_signal(screen);
         } else if (ready > 0) {
-            event = take_key();
+            event = take_key((polled[1].revents & (POLLHUP | POLLERR)) != 0);
         }
         if (event != SCREEN_TIME) {
             return event;
