@@ -1,7 +1,6 @@
 #include "db_admin.h"
 
 #include <errno.h>
-#include <glob.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -63,14 +62,9 @@ static bool fill(sqlite3 *handle, const char *schema, const char *demo,
 /* A restore that was cut off between its last two steps: the database before is under another name,
  * the backup still under that of a draft. Then the database is to be found, not made. */
 static bool restore_was_cut_off(const char *path) {
-    char name[PATH_MAX];
-    glob_t kept;
-    if (!files_suffixed(path, ".part", name) || access(name, F_OK) != 0 ||
-        !files_suffixed(path, ".replaced-*", name) || glob(name, GLOB_NOSORT, NULL, &kept) != 0) {
-        return false;
-    }
-    globfree(&kept);
-    return true;
+    char draft[PATH_MAX];
+    return files_suffixed(path, ".part", draft) && access(draft, F_OK) == 0 &&
+           files_any_stamped(path, "replaced");
 }
 
 /* SQLite would play a log that is left of another database into the new one. */

@@ -1,11 +1,14 @@
 #include "files.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "utc.h"
 
 const char *files_split(const char *path, char directory[static PATH_MAX]) {
     const char *slash = strrchr(path, '/');
@@ -48,13 +51,11 @@ void files_inherit_owner(int descriptor, const char *path) {
 
 bool files_stamped(const char *path, const char *what, char stamped[static PATH_MAX]) {
     for (;;) {
-        time_t now = time(NULL);
-        struct tm utc;
-        char stamp[24];
+        char now[UTC_BYTES];
         char suffix[64];
-        gmtime_r(&now, &utc);
-        strftime(stamp, sizeof stamp, "%Y%m%dT%H%M%SZ", &utc);
-        snprintf(suffix, sizeof suffix, ".%.32s-%s", what, stamp);
+        utc_format(time(NULL), now);
+        snprintf(suffix, sizeof suffix, ".%.32s-%.4s%.2s%.5s%.2s%.3s", what, now, now + 5, now + 8,
+                 now + 14, now + 17); /* without - and : */
         if (!files_suffixed(path, suffix, stamped)) {
             return false;
         }
@@ -63,4 +64,20 @@ bool files_stamped(const char *path, const char *what, char stamped[static PATH_
         }
         sleep(1);
     }
+}
+
+bool files_any_stamped(const char *path, const char *what) {
+    char directory[PATH_MAX];
+    char start[PATH_MAX];
+    int length = snprintf(start, sizeof start, "%s.%s-", files_split(path, directory), what);
+    DIR *listing = opendir(directory);
+    bool found = false;
+    struct dirent *entry;
+    while (listing != NULL && !found && (entry = readdir(listing)) != NULL) {
+        found = strncmp(entry->d_name, start, (size_t)length) == 0;
+    }
+    if (listing != NULL) {
+        closedir(listing);
+    }
+    return found;
 }

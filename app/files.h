@@ -25,4 +25,7 @@ void files_inherit_owner(int descriptor, const char *path);
  * Waits a second when the second's name is taken. False when it would be too long. */
 bool files_stamped(const char *path, const char *what, char stamped[static PATH_MAX]);
 
+/* Whether there is a file of such a name. */
+bool files_any_stamped(const char *path, const char *what);
+
 #endif

@@ -41,9 +41,8 @@ size_t scoreboard_bytes(int slots) {
 
 /* Of a place without a name, the descriptor; -1 of a directory. */
 static int unnamed(const char *place) {
-    int descriptor = -1;
-    /* NOLINTNEXTLINE(cert-err34-c): this program wrote it */
-    return sscanf(place, "/proc/%*d/fd/%d", &descriptor) == 1 ? descriptor : -1;
+    bool is_unnamed = strncmp(place, "/proc/", 6) == 0 && strstr(place, "/fd/") != NULL;
+    return is_unnamed ? (int)strtol(strrchr(place, '/') + 1, NULL, 10) : -1;
 }
 
 static void name_file(char *path, size_t size, const char *place) {

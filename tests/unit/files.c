@@ -62,6 +62,23 @@ static void a_stamped_path_is_free_and_says_what_it_is(void **state) {
     assert_string_not_equal(first, second);
 }
 
+static void a_stamped_file_is_found_whatever_its_path_holds(void **state) {
+    (void)state;
+    static const char *const names[] = {"db", "[d]*?b", "~"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        char path[PATH_MAX];
+        char stamped[PATH_MAX];
+        snprintf(path, sizeof path, "%s", scratch_path(names[i]));
+        assert_false(files_any_stamped(path, "replaced"));
+        assert_true(files_stamped(path, "replaced", stamped));
+        assert_false(files_any_stamped(path, "replaced"));
+        fclose(fopen(stamped, "w"));
+        assert_true(files_any_stamped(path, "replaced"));
+        assert_false(files_any_stamped(path, "other"));
+    }
+    assert_false(files_any_stamped(scratch_path("no/such"), "replaced"));
+}
+
 static void what_root_makes_goes_to_the_owner_of_its_neighbour(void **state) {
     (void)state;
     if (geteuid() != 0) {
@@ -92,6 +109,7 @@ int main(void) {
         TEST(a_suffix_fits_or_is_refused),
         TEST(a_directory_is_synced_or_the_reason_is_told),
         TEST(a_stamped_path_is_free_and_says_what_it_is),
+        TEST(a_stamped_file_is_found_whatever_its_path_holds),
         TEST(what_root_makes_goes_to_the_owner_of_its_neighbour),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
