@@ -16,6 +16,8 @@ enum {
     SLOTS =
         256, /* of the statement cache, a power of two; more literals than half of it: enlarge */
     CACHE_KIB = 2000,
+    LOOKASIDE_BYTES = 512, /* a slot for what a statement takes while it runs */
+    LOOKASIDE_SLOTS = 32,
     PARAMETERS = 8, /* of a statement, found without asking SQLite; it is asked for more of them */
     LOCK_POLLS = 6, /* with pauses of 1, 2, 4 … 64 ms while another process holds the lock */
 };
@@ -416,6 +418,7 @@ void db_library_setup(void) {
     if (!done) {
         sqlite3_config(SQLITE_CONFIG_SINGLETHREAD);
         sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
+        sqlite3_config(SQLITE_CONFIG_PAGECACHE, NULL, 0, 0); /* pages one by one, not 20 at once */
         done = true;
     }
 }
@@ -478,7 +481,8 @@ bool db_is_ours(sqlite3 *handle, const char *path, int oldest, const char *advic
 
 static bool configure(struct db *db, enum db_sync sync, char error[static DB_ERROR_BYTES]) {
     sqlite3_extended_result_codes(db->handle, 1);
-    sqlite3_db_config(db->handle, SQLITE_DBCONFIG_LOOKASIDE, NULL, 512, 128);
+    sqlite3_db_config(db->handle, SQLITE_DBCONFIG_LOOKASIDE, NULL, LOOKASIDE_BYTES,
+                      LOOKASIDE_SLOTS);
     sqlite3_db_config(db->handle, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
     char sql[256];
     snprintf(sql, sizeof sql,

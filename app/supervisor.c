@@ -49,8 +49,7 @@ static bool lock(struct children *children) {
     return children->lock >= 0;
 }
 
-/* Opens it once: a start that must fail fails here, with a sentence, and not in every worker. */
-static bool check_database(const struct settings *settings, enum db_mode mode) {
+static bool can_open(const struct settings *settings, enum db_mode mode) {
     char error[DB_ERROR_BYTES];
     struct statfs file_system;
     if (statfs(settings->db, &file_system) == 0 &&
@@ -65,8 +64,28 @@ static bool check_database(const struct settings *settings, enum db_mode mode) {
     if (db == NULL) {
         return log_refuse("%s", error);
     }
-    db_close(db); /* before any fork: a connection must not cross one */
+    db_close(db);
     return true;
+}
+
+/* Opens it once: a start that must fail fails here, with a sentence, and not in every worker. In a
+ * process of its own, since no connection may cross a fork, and every worker would keep the memory
+ * that this took. */
+static bool check_database(const struct settings *settings, enum db_mode mode) {
+    int status = 0;
+    pid_t pid = fork();
+    if (pid == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        exit(can_open(settings, mode) ? 0 : 1);
+    }
+    if (pid < 0 || waitpid(pid, &status, 0) != pid) {
+        return log_refuse("cannot start a process that opens %s: %s", settings->db,
+                          strerror(errno));
+    }
+    if (WIFSIGNALED(status)) {
+        return log_refuse("opening %s ended by signal %d", settings->db, WTERMSIG(status));
+    }
+    return status == 0;
 }
 
 /* Before any fork, so that every worker verifies with the same keys. */

@@ -449,10 +449,8 @@ static bool start(struct worker *worker, struct handover *state) {
 }
 
 static int run(const struct worker_job *job, struct handover *state) {
-    struct worker *worker = calloc(1, sizeof *worker);
-    if (worker == NULL) {
-        log_out_of_memory();
-    }
+    static struct worker the_worker; /* pages of zeros, taken when they are first used */
+    struct worker *worker = &the_worker;
     worker->job = job;
     int status = 1;
     struct scoreboard_slot *slot = &job->scoreboard->slot[job->slot];
@@ -469,7 +467,6 @@ static int run(const struct worker_job *job, struct handover *state) {
     close(worker->signals);
     close(worker->clients.epoll);
     arena_destroy(&worker->arena);
-    free(worker);
     return status;
 }
 

@@ -74,10 +74,9 @@ def run_worker(binary, case, count, keep=None):
     """Instructions that the worker took in all."""
     role, request, batch = CASES[case]
     with tempfile.TemporaryDirectory() as directory:
-        os.environ["LARDER"] = os.path.abspath(binary)
-        with harness.Service("--probes", "on", readers=1) as service:
+        with harness.Service("--probes", "on", readers=1, binary=os.path.abspath(binary)) as service:
             service.stop()
-            os.environ["LARDER"] = wrap(directory, os.path.abspath(binary))
+            service.binary = wrap(directory, service.binary)
             service.serve()
             harness.wait_until(lambda: os.path.exists(service.socket_path("login.sock")), 60, "larder listens")
             speak(service, role, request, batch, count)
@@ -92,10 +91,9 @@ def run_worker(binary, case, count, keep=None):
 def run_nginx(binary, count):
     """Instructions that nginx took in all, for GET by id on one kept connection."""
     with tempfile.TemporaryDirectory() as directory:
-        os.environ["LARDER"] = os.path.abspath(binary)
         real, harness.NGINX = harness.NGINX, wrap(directory, harness.NGINX)
         try:
-            with harness.Service(readers=1) as service:
+            with harness.Service(readers=1, binary=os.path.abspath(binary)) as service:
                 address, port = service.url[len("http://"):].split(":")
                 with socket.create_connection((address, int(port))) as peer:
                     reader = peer.makefile("rb")
