@@ -31,7 +31,7 @@ PACKAGES_TEST = python3=python3 cmocka.h=libcmocka-dev clang=clang clang-tidy=cl
                 chromium=chromium sqlite3=sqlite3 strace=strace wrk=wrk \
                 lighttpd=lighttpd apache2=apache2-bin spawn-fcgi=spawn-fcgi \
                 systemd-analyze=systemd mandoc=mandoc lintian=lintian adduser=adduser
-PACKAGES_BENCH = python3=python3 wrk=wrk strace=strace
+PACKAGES_BENCH = python3=python3 wrk=wrk strace=strace valgrind=valgrind
 PACKAGES_DEB = dpkg-shlibdeps=dpkg-dev strip=binutils
 
 WARNINGS = -std=c17 -Wall -Wextra -Werror -Wshadow -Wmissing-prototypes -Wconversion \

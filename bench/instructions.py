@@ -109,6 +109,15 @@ def run_nginx(binary, count):
         return sum(counted(directory, int(path.rsplit(".", 1)[1])) for path in glob.glob(directory + "/out.*"))
 
 
+def measure(binaries, cases, with_nginx):
+    """Yields a name and, for each binary, the instructions a request."""
+    for case in cases:
+        yield "worker, " + case, [(run_worker(binary, case, MANY) - run_worker(binary, case, FEW)) // (MANY - FEW)
+                                  for binary in binaries]
+    if with_nginx:
+        yield "nginx, GET by id", [(run_nginx(binary, MANY) - run_nginx(binary, FEW)) // (MANY - FEW) for binary in binaries]
+
+
 def main():
     parser = argparse.ArgumentParser(description="Instructions a request, counted by callgrind.")
     parser.add_argument("--top", type=int, default=0, metavar="N", help="list the functions that take most")
@@ -119,13 +128,8 @@ def main():
     cases = options.case or list(CASES)
     print("| instructions a request | %s |\n| --- | %s |" % (
         " | ".join(options.binaries), " | ".join("---:" for _ in options.binaries)))
-    for case in cases:
-        row = [(run_worker(binary, case, MANY) - run_worker(binary, case, FEW)) // (MANY - FEW)
-               for binary in options.binaries]
-        print("| worker, %s | %s |" % (case, " | ".join("{:,}".format(value) for value in row)), flush=True)
-    if options.nginx:
-        row = [(run_nginx(binary, MANY) - run_nginx(binary, FEW)) // (MANY - FEW) for binary in options.binaries]
-        print("| nginx, GET by id | %s |" % " | ".join("{:,}".format(value) for value in row))
+    for name, values in measure(options.binaries, cases, options.nginx):
+        print("| %s | %s |" % (name, " | ".join("{:,}".format(value) for value in values)), flush=True)
     if options.top > 0:
         run_worker(options.binaries[0], cases[0], 4 * MANY, lambda path: print(subprocess.run(
             ["callgrind_annotate", "--threshold=100", path], capture_output=True, text=True).stdout

@@ -11,6 +11,7 @@ import time
 from places import BUILT, ROOT
 
 import grow
+import instructions
 import load
 import waiters
 from harness import expect
@@ -151,15 +152,22 @@ def syscalls(bench):
 
 
 def sqlite(bench):
-    """The database layers in one process, without HTTP: what bench/sqlite.c measures, told as it tells it."""
+    """The database layers in one process, without HTTP: what bench/sqlite.c measures, timed and then counted."""
     path = BUILT / "sqlite.json"
-    if not (ROOT / "bench" / "sqlite.c").exists():
-        bench.tell("there is no bench/sqlite.c")
-        return []
-    path.unlink(missing_ok=True)
-    done = subprocess.run(["make", "-C", str(ROOT), "--no-print-directory", "bench-sqlite", "BENCH_SQLITE_FLAGS=--json %s" % path])
-    expect(done.returncode == 0 and path.exists(), "make bench-sqlite has failed")
-    return [{"load": "sqlite", "figures": {}, "told": json.loads(path.read_text())}]
+    rows = []
+    for flags in "--json %s", "--instructions --json %s":
+        path.unlink(missing_ok=True)
+        done = subprocess.run(["make", "-C", str(ROOT), "--no-print-directory", "bench-sqlite", "BENCH_SQLITE_FLAGS=" + flags % path])
+        expect(done.returncode == 0 and path.exists(), "make bench-sqlite has failed")
+        rows.append({"load": "sqlite", "counted": "--instructions" in flags, "figures": {}, "told": json.loads(path.read_text())})
+    return rows
+
+
+def counted_instructions(bench):
+    """Of the worker, with either SQLite, and of nginx."""
+    ours = {server.name: server.command[0] for server in bench.servers if server.kind == "larder"}
+    return [{"load": name, "figures": dict(zip(ours, values))}
+            for name, values in instructions.measure(list(ours.values()), instructions.CASES, with_nginx=True)]
 
 
 def image(bench):
@@ -186,6 +194,7 @@ SECTIONS = {
     "defaults": of_setups(default_setups),
     "scale": (scale, scale_seconds),
     "syscalls": (syscalls, lambda bench: 2 * bench.seconds + 5),
-    "sqlite": (sqlite, lambda bench: 60),
+    "instructions": (counted_instructions, lambda bench: 90),
+    "sqlite": (sqlite, lambda bench: 120),
     "image": (image, lambda bench: 60),
 }
