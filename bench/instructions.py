@@ -55,12 +55,11 @@ def speak(service, role, request, batch, count):
         peer.socket.close()
 
 
-def wrap(directory, program):
-    """A program of the same name that runs the real one under callgrind."""
+def wrap(directory, program, before="", under="valgrind -q --tool=callgrind --callgrind-out-file='{}/out.%p'"):
+    """A program of the same name that runs the real one under callgrind, or another tool; `before` are lines of shell."""
     path = os.path.join(directory, "counted-" + os.path.basename(program))
     with open(path, "w") as file:
-        file.write("#!/bin/sh\nexec valgrind -q --tool=callgrind --callgrind-out-file='%s/out.%%p' '%s' \"$@\"\n"
-                   % (directory, program))
+        file.write("#!/bin/sh\n%sexec %s '%s' \"$@\"\n" % (before, under.format(directory), program))
     os.chmod(path, 0o755)
     return path
 
@@ -88,22 +87,27 @@ def run_worker(binary, case, count, keep=None):
             return counted(directory, pid)
 
 
+def speak_http(url, target, count):
+    """Sends that many requests on one kept connection; `target` gives the path of each."""
+    address, port = url[len("http://"):].split(":")
+    with socket.create_connection((address, int(port))) as peer:
+        reader = peer.makefile("rb")
+        for number in range(count):
+            peer.sendall(b"GET %s HTTP/1.1\r\nHost: larder\r\n\r\n" % target(number).encode())
+            length = 0
+            while (line := reader.readline()) != b"\r\n":
+                if line.lower().startswith(b"content-length:"):
+                    length = int(line.split(b":")[1])
+            reader.read(length)
+
+
 def run_nginx(binary, count):
-    """Instructions that nginx took in all, for GET by id on one kept connection."""
+    """Instructions that nginx took in all, for GET by id."""
     with tempfile.TemporaryDirectory() as directory:
         real, harness.NGINX = harness.NGINX, wrap(directory, harness.NGINX)
         try:
             with harness.Service(readers=1, binary=os.path.abspath(binary)) as service:
-                address, port = service.url[len("http://"):].split(":")
-                with socket.create_connection((address, int(port))) as peer:
-                    reader = peer.makefile("rb")
-                    for number in range(count):
-                        peer.sendall(b"GET %s HTTP/1.1\r\nHost: larder\r\n\r\n" % a_read(number)[1].encode())
-                        length = 0
-                        while (line := reader.readline()) != b"\r\n":
-                            if line.lower().startswith(b"content-length:"):
-                                length = int(line.split(b":")[1])
-                        reader.read(length)
+                speak_http(service.url, lambda number: a_read(number)[1], count)
         finally:
             harness.NGINX = real
         return sum(counted(directory, int(path.rsplit(".", 1)[1])) for path in glob.glob(directory + "/out.*"))

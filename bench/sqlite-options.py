@@ -24,7 +24,7 @@ NEEDED = "-DSQLITE_ENABLE_FTS5"  # the schema does not work without
 CANDIDATES = [
     "-DSQLITE_DEFAULT_LOOKASIDE=1200,100", "-DSQLITE_MAX_MMAP_SIZE=0", "-DSQLITE_TEMP_STORE=3", "-DSQLITE_MAX_ATTACHED=0",
     "-DSQLITE_DEFAULT_MEMSTATUS=0", "-DSQLITE_USE_ALLOCA", "-DSQLITE_OMIT_TRACE", "-DSQLITE_OMIT_UTF16",
-    "-DSQLITE_OMIT_AUTOVACUUM", "-DSQLITE_OMIT_GET_TABLE -DSQLITE_OMIT_COMPLETE", "-O3", "-Os",
+    "-DSQLITE_OMIT_AUTOVACUUM", "-O3", "-Os",
     "-fno-stack-protector -fno-stack-clash-protection",
 ]
 COUNTED = [("read", "layer", 2000, 100), ("insert", "layer-insert", 1000, 100)]

@@ -52,6 +52,8 @@ step "adding a resource, by the page" python3 tests/guide.py
 step "benchmark" python3 tests/bench.py
 step "benchmark, what every server has to serve" python3 tests/harness.py python3 bench/subset.py --secret-file '{SECRET}' '{URL}'
 step "benchmark, a second of it" python3 bench/bench.py --compare build/larder --warmup 0 --seconds 1 --rounds 1
+step "benchmark, instructions of a request" python3 bench/instructions.py --case "GET /health, 8 a batch"
+step "benchmark, instructions and system calls of nginx" python3 bench/nginx_settings.py --only "no access log"
 step "faults" python3 tests/faults/run.py
 
 echo "== all"
