@@ -2,7 +2,7 @@
 # Usage: render.sh RUN_DIR ADDRESS:PORT [PREFIX]
 #        render.sh DIRECTORY include [PREFIX]
 # Writes RUN_DIR/nginx/ so that `nginx -p RUN_DIR -c RUN_DIR/nginx/nginx.conf` works as any user; or, with "include",
-# DIRECTORY/nginx/ without nginx.conf, for an nginx that is there.
+# DIRECTORY/nginx/ without nginx.conf, for an nginx that is there (SOCKETS is then /run/larder unless it is set).
 # PREFIX, such as /shop, serves everything below that path. In the environment: CONNECTIONS replaces the
 # number of connections nginx may hold, SOCKETS the directory of the service's sockets (RUN_DIR), ACCESS_LOG
 # the log's path (RUN_DIR/access.log). CERTIFICATE and CERTIFICATE_KEY are paths of PEM files: the port then speaks TLS and
@@ -31,7 +31,7 @@ case $run_dir in
     /*) ;;
     *) run_dir=$(pwd)/$run_dir ;;
 esac
-sockets=${SOCKETS:-$run_dir}
+[ "$listen" = include ] && sockets=${SOCKETS:-/run/larder} || sockets=${SOCKETS:-$run_dir}
 access_log=${ACCESS_LOG:-$run_dir/access.log}
 # nginx would read these as quotes, variables or wildcards; sed would trip over the rest.
 case $run_dir$sockets$access_log$certificate$key in

@@ -365,10 +365,10 @@ class Service:
         shutil.rmtree(self.directory, ignore_errors=True)
 
 
-def make_certificate(path, key):
-    """A certificate for this machine, signed by itself, so that it is its own authority."""
+def make_certificate(path, key, names="DNS:localhost,IP:127.0.0.1"):
+    """A certificate signed by itself, so that it is its own authority."""
     subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes",
-                    "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1", "-days", "2",
+                    "-subj", "/CN=localhost", "-addext", "subjectAltName=" + names, "-days", "2",
                     "-keyout", key, "-out", path], check=True, capture_output=True)
 
 
