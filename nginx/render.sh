@@ -94,16 +94,21 @@ render() {
 if [ "$listen" != include ]; then
     set -- -e "s|worker_connections 1024|worker_connections $connections|" -e "s|2048;|$((connections + connections / 4 + 64));|"
     if [ -n "$certificate" ]; then
-        case $(nginx -v 2>&1) in  # since 1.25.1 HTTP/2 is a directive of its own
+        version=$(PATH=$PATH:/usr/local/sbin:/usr/sbin && nginx -v 2>&1) || fail "CERTIFICATE needs nginx, to know its version."
+        case $version in  # since 1.25.1 HTTP/2 is a directive of its own
             */1.[0-9].* | */1.1[0-9].* | */1.2[0-4].* | */1.25.0*) listen="$listen ssl http2" ;;
-            *) listen="$listen ssl"; set -- "$@" -e '/listen 8080/a\        http2 on;' ;;
+            *)
+                listen="$listen ssl"
+                set -- "$@" -e '/listen 8080/a\
+        http2 on;' ;;
         esac
         set -- "$@" -e '/include larder-server.conf/a\
         include tls.conf;\
         ssl_certificate      "'"$certificate"'";\
         ssl_certificate_key  "'"$key"'";'
     fi
-    [ -z "$limits" ] || set -- "$@" -e '/include larder-server.conf/a\        include limits.conf;'
+    [ -z "$limits" ] || set -- "$@" -e '/include larder-server.conf/a\
+        include limits.conf;'
     # Outside the prefix nginx would look for files.
     [ -z "$prefix" ] || set -- "$@" -e '/include larder-server.conf/a\
         location / { return 404; }\

@@ -9,7 +9,7 @@ import re
 import subprocess
 import sys
 
-from harness import (NGINX, ROOT, START_SECONDS, Client, Service, answers, environment, expect, expect_equal, free_port,
+from harness import (NGINX, ROOT, START_SECONDS, Client, Service, answers, environment, expect, expect_equal, expect_problem, free_port,
                      make_certificate, new_secret, processes, wait_until)
 from packaging import make
 from runner import test
@@ -190,6 +190,16 @@ def _():
                                service.url], capture_output=True, text=True, timeout=300)
         expect_equal(done.returncode, 0, "the contract:\n" + done.stdout[-3000:] + done.stderr)
         lines = [json.loads(line) for line in (service.here / "logs/larder.log").read_text().splitlines()]
+        service.limits = True
+        service.reconfigure()
+        client = Client(service.url)
+        found = [client.get("/products/1") for _ in range(600)]
+        client.close()
+        expect_equal({answer.status for answer in found}, {200, 429}, "statuses with limits.conf")
+        refused = next(answer for answer in found if answer.status == 429)
+        expect_problem(refused, 429)
+        expect_equal(refused.headers["Retry-After"], "1", "Retry-After")
+        service.expect_site_as_before()
         expect(len(lines) > 1000 and all(line["request_id"] for line in lines), "the log has %d lines" % len(lines))
 
 
