@@ -3,10 +3,12 @@ import json
 import os
 import pathlib
 import re
+import signal
 import socket
 import ssl
 import subprocess
 import warnings
+from concurrent.futures import ThreadPoolExecutor
 
 from harness import Answer, Service, expect, expect_each, expect_equal, expect_problem, new_secret, product, wait_until
 from runner import test
@@ -225,7 +227,6 @@ def expect_limited(answers, served):
 
 @test("LIMITS bounds requests a second and at once of an address; without it nothing does")
 def _():
-    from concurrent.futures import ThreadPoolExecutor
     for prefix in "", "/shop":
         with serving(prefix=prefix, nginx={"LIMITS": "on"}) as service:
             with ThreadPoolExecutor(80) as pool:
@@ -240,17 +241,16 @@ def _():
 
 @test("of one address two logins at once are served, the others told to come again, and reads go on")
 def _():
-    from concurrent.futures import ThreadPoolExecutor
     with serving() as service:
-        os.kill(service.pids()["login"], 19)  # so that they are at once
+        os.kill(service.pids()["login"], signal.SIGSTOP)  # so that they are at once
         try:
             with ThreadPoolExecutor(6) as pool:
                 asked = [pool.submit(service.client(keep=False).post, "/api/login", {}) for _ in range(6)]
                 wait_until(lambda: sum(one.done() for one in asked) == 4, 10, "four are answered")
                 expect_equal(service.client().get("/products/1").status, 200, "a read")
-                os.kill(service.pids()["login"], 18)
+                os.kill(service.pids()["login"], signal.SIGCONT)
                 answers = [one.result() for one in asked]
         finally:
-            os.kill(service.pids()["login"], 18)
+            os.kill(service.pids()["login"], signal.SIGCONT)
         expect_limited(answers, 422)
         expect_equal(sum(answer.status == 422 for answer in answers), 2, "served")
