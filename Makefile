@@ -28,7 +28,7 @@ PACKAGES_BUILD = gcc=gcc stdlib.h=libc6-dev sqlite3.h=libsqlite3-dev \
 PACKAGES_RUN = nginx=nginx
 PACKAGES_TEST = python3=python3 cmocka.h=libcmocka-dev clang=clang clang-tidy=clang-tidy \
                 clang-format=clang-format cppcheck=cppcheck shellcheck=shellcheck \
-                chromium=chromium sqlite3=sqlite3 strace=strace valgrind=valgrind wrk=wrk \
+                chromium=chromium sqlite3=sqlite3 strace=strace valgrind=valgrind wrk=wrk curl=curl openssl=openssl \
                 lighttpd=lighttpd apache2=apache2-bin spawn-fcgi=spawn-fcgi \
                 systemd-analyze=systemd mandoc=mandoc lintian=lintian adduser=adduser
 PACKAGES_BENCH = python3=python3 wrk=wrk strace=strace valgrind=valgrind

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The contract test: holds a running service against its HTTP contract, over the wire alone.
 
-    python3 tests/contract.py BASE_URL [-v] [--list] [--only TEXT] [--application]
+    python3 tests/contract.py BASE_URL [-v] [--list] [--only TEXT] [--application] [--ca FILE]
 
 BASE_URL is any deployment, with or without a path prefix: http://127.0.0.1:8080, https://host/shop.
 It needs at least one category there; it creates every other row itself and deletes it at the end.
@@ -98,6 +98,7 @@ def main():
     options.add_argument("--list", action="store_true", help="print the names of the checks and end")
     options.add_argument("--only", default="", metavar="TEXT", help="run the checks with this in name or section")
     options.add_argument("--application", action="store_true", help="leave out what the web server answers by itself")
+    options.add_argument("--ca", metavar="FILE", help="whom to trust for an https URL, instead of the system's authorities")
     options.add_argument("--email", default="user1@example.com", help="who logs in (the demo data's %(default)s)")
     options.add_argument("--other-email", default="user2@example.com", help="another user (%(default)s)")
     options.add_argument("--password", default="larder-demo", help="of both (the demo data's)")
@@ -113,7 +114,7 @@ def main():
             print(printable("%s: %s" % (title, name)))
         return 0
     try:
-        Site.use(chosen.base_url or "")
+        Site.use(chosen.base_url or "", chosen.ca)
         Kept.connection = Connection()
     except (OSError, ValueError) as error:
         print("The service at %s cannot be reached: %s." % (chosen.base_url or "(no BASE_URL)", error), file=sys.stderr)

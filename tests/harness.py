@@ -4,9 +4,9 @@
     with Service("--cors-origin", "*", readers=1) as service:
         answer = service.client().get("/products/1")
 
-Or around a command, with {URL} in its arguments replaced by the base URL, {SECRET} by the secret file's path:
+Or around a command, with {URL} in its arguments replaced by the base URL, {SECRET} by the secret file's path, {CA} by the certificate's:
 
-    python3 tests/harness.py [--prefix /shop] [--readers N] [--larder BINARY] COMMAND ARG...
+    python3 tests/harness.py [--prefix /shop] [--tls] [--readers N] [--larder BINARY] COMMAND ARG...
 
 The binary is build/larder, or what the variable LARDER names. Everything listens on 127.0.0.1 and is stopped
 by its pid. Leaving the `with` block is a test too: exit status 0, no process and no socket left, no worker
@@ -21,6 +21,7 @@ import re
 import shutil
 import signal
 import socket
+import ssl
 import stat
 import subprocess
 import sys
@@ -121,10 +122,14 @@ class Answer:
 class Client:
     """One connection to the service, kept open; without `keep` one for each request. Not to be shared by threads."""
 
-    def __init__(self, url, timeout=30, keep=True):
+    def __init__(self, url, timeout=30, keep=True, ca=None):
         parts = urlsplit(url)
         self.prefix, self.keep = parts.path, keep
-        self.connection = http.client.HTTPConnection(parts.hostname, parts.port, timeout)
+        if parts.scheme == "https":
+            self.connection = http.client.HTTPSConnection(parts.hostname, parts.port, timeout=timeout,
+                                                          context=ssl.create_default_context(cafile=ca))
+        else:
+            self.connection = http.client.HTTPConnection(parts.hostname, parts.port, timeout)
         self.sent = 0.0  # when the last request was on its way as a whole
 
     def request(self, method, path, body=None, headers=None):
@@ -173,15 +178,17 @@ def expect_problem(answer, status):
 class Service:
     """Context manager: larder and nginx. Flags go to `larder serve`; env adds variables to its environment;
     secrets are the lines of its secret file, without which there are no logins and no deals; binary is another
-    program than the one under test."""
+    program than the one under test. With tls the port speaks TLS and HTTP/2; nginx adds variables for render.sh."""
     nginx_statuses = (0,)  # at its end
 
     def __init__(self, *flags, readers=2, sync="full", demo=True, prefix="", database=None, env=None, secrets=(),
-                 binary=None):
+                 binary=None, tls=False, nginx=None):
         self.directory = tempfile.mkdtemp(prefix="larder-")
         self.run_dir = os.path.join(self.directory, "run")
         self.database = database or os.path.join(self.directory, "larder.db")
         self.demo, self.prefix, self.env, self.binary = demo, prefix, env, binary or larder()
+        self.certificate = os.path.join(self.directory, "certificate.pem") if tls else None
+        self.variables = nginx or {}
         self.flags = ["--db", self.database, "--run-dir", self.run_dir, "--sync", sync, *flags]
         self.flags += [] if readers is None else ["--readers", str(readers)]
         self.secret_file = os.path.join(self.directory, "secret")
@@ -228,19 +235,23 @@ class Service:
         self.sessions.add(self.supervisor.pid)
 
     def start_nginx(self):
+        if self.certificate:
+            key = os.path.join(self.directory, "key.pem")
+            make_certificate(self.certificate, key)
+            self.variables = {"CERTIFICATE": self.certificate, "CERTIFICATE_KEY": key, **self.variables}
         for _ in range(3):  # somebody else may take the port between the look and the use
             address = "127.0.0.1:%d" % free_port()
             subprocess.run(["sh", str(ROOT / "nginx" / "render.sh"), self.run_dir, address]
-                           + ([self.prefix] if self.prefix else []), check=True, env=environment())
+                           + ([self.prefix] if self.prefix else []), check=True, env=environment(self.variables))
             with open(os.path.join(self.directory, "nginx.log"), "ab") as log:
                 self.nginx = subprocess.Popen(
                     [NGINX, "-g", "daemon off;", "-e", "stderr", "-p", self.run_dir,
                      "-c", os.path.join(self.run_dir, "nginx", "nginx.conf")],
                     stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=environment(),
                     start_new_session=True)
-            self.url = "http://%s%s" % (address, self.prefix)
+            self.url = "%s://%s%s" % ("https" if self.certificate else "http", address, self.prefix)
             try:
-                wait_until(lambda: self.nginx.poll() is not None or answers(self.url), START_SECONDS,
+                wait_until(lambda: self.nginx.poll() is not None or answers(self.url, self.certificate), START_SECONDS,
                            "nginx answers")
             except AssertionError:
                 raise AssertionError("nginx does not answer:\n" + self.nginx_log()) from None
@@ -259,7 +270,7 @@ class Service:
     # -- look
 
     def client(self, keep=True):
-        self.clients.append(Client(self.url, keep=keep))
+        self.clients.append(Client(self.url, keep=keep, ca=self.certificate))
         return self.clients[-1]
 
     def pids(self):
@@ -354,8 +365,15 @@ class Service:
         shutil.rmtree(self.directory, ignore_errors=True)
 
 
-def answers(url):
-    client = Client(url, timeout=5)
+def make_certificate(path, key, names="DNS:localhost,IP:127.0.0.1"):
+    """A certificate signed by itself, so that it is its own authority."""
+    subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes",
+                    "-subj", "/CN=localhost", "-addext", "subjectAltName=" + names, "-days", "2",
+                    "-keyout", key, "-out", path], check=True, capture_output=True)
+
+
+def answers(url, ca=None):
+    client = Client(url, timeout=5, ca=ca)
     try:
         return client.get("/health").status > 0
     except OSError:
@@ -408,12 +426,16 @@ def end_tidily_when_terminated():
 
 
 def filled(command, service):
-    return [argument.replace("{URL}", service.url).replace("{SECRET}", service.secret_file) for argument in command]
+    places = {"{URL}": service.url, "{SECRET}": service.secret_file, "{CA}": service.certificate or ""}
+    for mark, place in places.items():
+        command = [argument.replace(mark, place) for argument in command]
+    return command
 
 
 def main():
     parser = argparse.ArgumentParser(description="Runs a command against a demo service.")
     parser.add_argument("--prefix", default="", help="serve below this path, such as /shop")
+    parser.add_argument("--tls", action="store_true", help="serve TLS and HTTP/2, with a certificate signed by itself")
     parser.add_argument("--readers", type=int, help="reading processes")
     parser.add_argument("--larder", metavar="BINARY", help="instead of build/larder")
     parser.add_argument("command", nargs=argparse.REMAINDER, metavar="COMMAND ARG...")
@@ -422,7 +444,8 @@ def main():
         parser.error("a command is missing")
     if options.larder:
         os.environ["LARDER"] = options.larder
-    with Service("--probes", "on", prefix=options.prefix, readers=options.readers, secrets=[new_secret()]) as service:
+    with Service("--probes", "on", prefix=options.prefix, readers=options.readers, secrets=[new_secret()],
+                 tls=options.tls) as service:
         status = subprocess.run(filled(options.command, service)).returncode
     return status if status >= 0 else 128 - status
 

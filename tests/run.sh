@@ -38,6 +38,7 @@ for target in lint-clang lint-tidy lint-cppcheck lint-shell lint-format unit; do
 done
 step "contract" python3 tests/harness.py python3 tests/contract.py --secret-file '{SECRET}' '{URL}'
 step "contract below a prefix" python3 tests/harness.py --prefix /shop python3 tests/contract.py --secret-file '{SECRET}' '{URL}'
+step "contract over TLS" python3 tests/harness.py --tls python3 tests/contract.py --ca '{CA}' --secret-file '{SECRET}' '{URL}'
 step "contract, one process for both lanes" python3 tests/harness.py --readers 0 python3 tests/contract.py --secret-file '{SECRET}' '{URL}'
 step "contract, sanitizer build" python3 tests/harness.py --larder build/san/larder python3 tests/contract.py --secret-file '{SECRET}' '{URL}'
 application=(python3 tests/contract.py --application --secret-file '{SECRET}' '{URL}')

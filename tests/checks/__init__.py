@@ -27,7 +27,7 @@ The modules are imported, and their checks run, in the order of SUBJECTS; a new 
 from importlib import import_module
 
 SUBJECTS = [
-    "always", "health", "paths", "protocol", "bodies", "products", "product_list", "search", "batches", "changes",
+    "always", "health", "paths", "protocol", "bodies", "products", "product_list", "compression", "search", "batches", "changes",
     "categories", "category_changes", "simultaneous", "probes", "metrics", "login", "tokens", "deals", "idempotency", "openapi",
     "login_limit",
 ]

@@ -32,6 +32,8 @@ OWN_PART = {
         "a POST cut off is not acted on: one byte short, then the end of the client's side",
         "a POST cut off is not acted on: chunked without the last chunk, then the end of the client's side",
         "a PUT cut off is not acted on", "a PATCH cut off is not acted on"],
+    "compression is the web server's to do or not": [
+        "GET a list with Accept-Encoding: gzip", "GET /openapi.json with Accept-Encoding: gzip"],
     "how often an address may log in is counted by the web server": [
         "too many logins from one address"],
 }

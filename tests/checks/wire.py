@@ -19,16 +19,17 @@ IDLE_SECONDS = 2  # a server may close an idle connection when it likes: one tha
 
 class Site:
     """Where the service is; filled in by main()."""
-    scheme, host, port, netloc, prefix = "http", "127.0.0.1", 80, "127.0.0.1", ""
+    scheme, host, port, netloc, prefix, context = "http", "127.0.0.1", 80, "127.0.0.1", "", None
 
     @classmethod
-    def use(cls, url):
+    def use(cls, url, ca=None):
         parts = urlsplit(url)
         if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment:
             raise ValueError("a base URL looks like http://127.0.0.1:8080")
         cls.scheme, cls.host, cls.netloc = parts.scheme, parts.hostname, parts.netloc
         cls.port = parts.port or (443 if parts.scheme == "https" else 80)
         cls.prefix = parts.path.rstrip("/")
+        cls.context = ssl.create_default_context(cafile=ca)
 
 
 class Closed(Exception):
@@ -79,7 +80,7 @@ class Connection:
         self.socket = socket.create_connection((Site.host, Site.port), TIMEOUT_SECONDS)
         self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         if Site.scheme == "https":
-            self.socket = ssl.create_default_context().wrap_socket(self.socket, server_hostname=Site.host)
+            self.socket = Site.context.wrap_socket(self.socket, server_hostname=Site.host)
         self.rest, self.sent, self.usable, self.used = b"", b"", True, time.monotonic()
 
     def __enter__(self):
@@ -92,11 +93,11 @@ class Connection:
         self.sent, self.used = data, time.monotonic()
         try:
             self.socket.sendall(data)
-        except (BrokenPipeError, ConnectionResetError):
+        except (BrokenPipeError, ConnectionResetError, ssl.SSLEOFError):
             pass  # a server may refuse a request before it has read it all; its answer is what counts
 
     def end_writing(self):
-        self.socket.shutdown(socket.SHUT_WR)
+        socket.socket.shutdown(self.socket, socket.SHUT_WR)  # of TCP: TLS's own would end reading too
 
     def more(self):
         try:
@@ -170,10 +171,12 @@ class Connection:
         """Whether another request may be sent; bytes nobody asked for are noted against the last answer."""
         readable = select.select([self.socket], [], [], 0)[0]
         if self.usable and readable:
+            self.socket.settimeout(0)
             try:
                 self.more()
-            except Closed:
-                pass
+            except (Closed, ssl.SSLWantReadError):
+                pass  # TLS 1.3 sends session tickets, which are no bytes of the answer
+            self.socket.settimeout(TIMEOUT_SECONDS)
         if self.rest:
             complain(BYTES_AFTER, "%r after the answer to %s" % (shorten(self.rest), shorten(self.sent)))
             return False

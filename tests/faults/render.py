@@ -46,5 +46,27 @@ def _():
             done = render(path, "127.0.0.1:8080", **{**good, **changes})
             expect_equal((done.returncode, os.listdir(path)), (1, []), "status and files with %s" % changes)
             expect(done.stderr.startswith("render.sh: ") and done.stderr.count("\n") == 1, "it says %r" % done.stderr)
+    good = {**good, "CERTIFICATE": "/c.pem", "CERTIFICATE_KEY": "/k.pem"}
     expect_each([{name: value} for name in good for value in ("relative", '/a"b', "/a;b", "/a$b", "/a\nb", "/a|b", "/a&b")]
-                + [{"SOCKETS": "/" + "x" * 96}, {"CONNECTIONS": "0"}, {"CONNECTIONS": "many"}], check)
+                + [{"SOCKETS": "/" + "x" * 96}, {"CONNECTIONS": "0"}, {"CONNECTIONS": "many"}, {"LIMITS": "yes"},
+                   {"HSTS": "1y"}, {"CERTIFICATE": ""}, {"CERTIFICATE_KEY": ""}], check)
+
+
+@test("HTTP/2 is switched on in the words of the nginx that is there")
+def _():
+    old, new = ("listen 127.0.0.1:8443 ssl http2 backlog", None), ("listen 127.0.0.1:8443 ssl backlog", "http2 on;")
+
+    def check(case):
+        version, (listen, directive) = case
+        with tempfile.TemporaryDirectory(prefix="larder-") as path:
+            program = pathlib.Path(path, "nginx")
+            program.write_text("#!/bin/sh\necho 'nginx version: nginx/%s' >&2\n" % version)
+            program.chmod(0o755)
+            done = render(path + "/run", "127.0.0.1:8443", CERTIFICATE="/c.pem", CERTIFICATE_KEY="/k.pem",
+                          PATH="%s:%s" % (path, os.environ["PATH"]))
+            expect_equal((done.returncode, done.stderr), (0, ""), "render.sh")
+            text = pathlib.Path(path, "run/nginx/nginx.conf").read_text()
+            expect(listen in text and (directive is None or directive in text), text)
+            expect((directive is None) == ("http2 on" not in text), "for %s:\n%s" % (version, text))
+    expect_each([("1.18.0 (Ubuntu)", old), ("1.22.1", old), ("1.25.0", old), ("1.25.1", new), ("1.25.5", new), ("1.26.3", new), ("1.30.6", new),
+                 ("2.0.1", new)], check)
