@@ -79,6 +79,7 @@ esac
 [ -n "$prefix" ] && hsts=${HSTS:-0} || hsts=${HSTS:-31536000}
 [ "$hsts" = 0 ] && hsts= || hsts=max-age=$hsts
 
+[ "$listen" != include ] || umask 022  # nginx's own user reads the page
 mkdir -p -- "$run_dir/nginx"
 run_dir=$(cd -- "$run_dir" && pwd)
 source=$(cd -- "$(dirname -- "$0")" && pwd)

@@ -91,10 +91,14 @@ class Existing(Service):
             blocks["http"] = self.placed(block("nginx", "http") + (block("nginx", "cdn") if self.cdn else ""))
             blocks[self.way] = self.placed(block("nginx", self.way) + (block("nginx", "errors") if errors else ""))
         kinds = ("client_body", "fastcgi", "proxy", "uwsgi", "scgi")
-        (self.here / "nginx.conf").write_text(SITE % {
+        text = SITE % {
             "directory": self.here, "user": "user root;" if os.geteuid() == 0 else "", "http_port": self.http_port,
             "https_port": self.https_port, "temporary": "".join("%s_temp_path %s/tmp-%s; " % (kind, self.here, kind) for kind in kinds),
-            **blocks})
+            **blocks}
+        version = subprocess.run([NGINX, "-v"], capture_output=True, text=True, check=True).stderr
+        if tuple(int(part) for part in re.search(r"/(\d+)\.(\d+)\.(\d+)", version).groups()) >= (1, 25, 1):  # the words the page gives for it
+            text = re.sub(r"(listen \S+ ssl) http2(.*?;)", r"\1\2 http2 on;", text)
+        (self.here / "nginx.conf").write_text(text)
 
     def reconfigure(self, **changes):
         """Another configuration, and the processes that have the old one are gone."""

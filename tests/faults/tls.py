@@ -56,6 +56,7 @@ def _():
     with serving() as service:
         made = ask(service, "POST", "/products", product("H2-1"), X_Request_Id="of-my-own")
         expect_equal((made.status, made.headers["X-Request-Id"]), (201, "of-my-own"), "status and id of %s" % made)
+        expect_equal(ask(service, "POST", "/products", product("H2-2"), Content_Length="").status, 201, "a body without a length")
         path, tag = made.headers["Location"], {"If_Match": made.headers["Etag"]}
         expect_equal(ask(service, "GET", path).body, made.body, "the product")
         expect_equal(ask(service, "HEAD", path).headers["Content-Length"], str(len(made.body)), "HEAD's length")
