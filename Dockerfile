@@ -13,7 +13,7 @@ WORKDIR /larder
 RUN apt-get -qq update && apt-get -qq install --no-install-recommends --yes make >/dev/null
 COPY Makefile ./
 COPY tools tools
-RUN make packages-build
+RUN make packages-static
 COPY . .
 COPY --from=sqlite /sqlite build/sqlite
 RUN make static && mkdir data

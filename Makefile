@@ -91,8 +91,7 @@ $(BUILD)/larder: $(call objects,release,$(SOURCES)) $(if $(SQLITE_DIR),$(BUILD)/
 # One file for all of it, without libraries of the system's at run time. It is compiled twice: a first program counts
 # which way its branches go while tools/train.py asks it for a bit of everything, the second is laid out by that.
 .PHONY: static
-static: packages-build ## build/static/larder: SQLite bundled, all in one file, optimised as a whole, stripped
-	@CC=$(CC) tools/packages.sh python3=python3
+static: packages-static ## build/static/larder: SQLite bundled, all in one file, optimised as a whole, stripped
 	@$(MAKE) --no-print-directory SQLITE=bundled $(BUILD)/static/larder
 
 $(BUILD)/static/larder: $(call objects,static,$(SOURCES) app/static/sodium.c) $(BUILD)/static/sqlite3.o
@@ -190,9 +189,11 @@ deb: build ## build/larder_VERSION_ARCHITECTURE.deb, a Debian package
 	@tools/packages.sh $(PACKAGES_DEB)
 	@packaging/deb/build.sh '$(BUILD)' '$(VERSION)-$(REVISION)'
 
-.PHONY: packages-build packages-run packages-test
+.PHONY: packages-build packages-static packages-run packages-test
 packages-build:
 	@CC=$(CC) tools/packages.sh $(PACKAGES_BUILD)
+packages-static:
+	@CC=$(CC) tools/packages.sh $(PACKAGES_BUILD) python3=python3
 packages-run:
 	@CC=$(CC) tools/packages.sh $(PACKAGES_BUILD) $(PACKAGES_RUN)
 packages-test:
