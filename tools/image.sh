@@ -10,7 +10,7 @@ if [ "$(basename "$engine")" = docker ]; then
     "$engine" compose build app
 else
     docker=("$engine" docker)
-    "$engine" build . >/dev/null
+    log=$("$engine" build . 2>&1) || { echo "$log" >&2; exit 1; }
 fi
 disk=$("${docker[@]}" image inspect --format '{{.Size}}' "$image")
 compressed=$("${docker[@]}" save "$image" | gzip | wc -c)
