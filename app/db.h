@@ -72,12 +72,12 @@ void db_leave(struct db *db);
 
 /* A transaction: of a writer, BEGIN IMMEDIATE; of a reader, one snapshot. Returns false on failure.
  */
-/* Whether the transaction has changed any row. */
-bool db_has_changed(const struct db *db);
-
 bool db_begin(struct db *db);
 bool db_commit(struct db *db);
 void db_rollback(struct db *db);
+
+/* Whether the transaction has changed any row. */
+bool db_has_changed(const struct db *db);
 
 /* True between db_begin() and db_commit() or db_rollback(). An error such as a full disk can end a
  * transaction early: then this turns false, and what was done in it is gone. */

@@ -413,6 +413,9 @@ static bool start(struct worker *worker, struct handover *state) {
     if (!open_database(worker)) {
         return false;
     }
+    if ((job->lanes & LANE_WRITE) != 0) {
+        search_catch_up_at_start(worker->db);
+    }
     struct rlimit descriptors;
     if (getrlimit(RLIMIT_NOFILE, &descriptors) == 0) { /* a waiting request costs one */
         descriptors.rlim_cur = descriptors.rlim_max;

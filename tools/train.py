@@ -3,7 +3,7 @@
 
 The binary writes down how often each of its branches is taken (gcc's -fprofile-generate), and the next build lays the
 program out for that: what is used often for speed, the rest for size. The requests are those of the comparison, three
-quarters of them reads, and some of each error."""
+quarters of them reads, and some of each error. An answer that is not the one meant ends the training."""
 import os
 import subprocess
 import sys
@@ -20,39 +20,43 @@ SECRET = "training only-for-the-training-of-the-static-build"
 
 def reads(number, token):
     product = number * 7919 % 12500 + 1  # four in five exist
-    page = number % 50
+    user = {"HTTP_AUTHORIZATION": token}
     return [
-        *[("GET", "/products/%d" % (product + i), b"", {}) for i in range(12)],
-        ("GET", "/products/%d" % product, b"", {"HTTP_IF_NONE_MATCH": '"0000000000000000"'}),
-        ("GET", "/products?limit=20&offset=%d" % (page * 20), b"", {}),
-        ("GET", "/products?category_id=%d&sort=-price_cents&limit=20" % (page + 1), b"", {}),
-        ("GET", "/products?q=blue&limit=20", b"", {}),
-        ("GET", "/categories?limit=20", b"", {}),
-        ("GET", "/categories/%d" % (page + 1), b"", {}),
-        ("GET", "/api/deals?limit=20", b"", {"HTTP_AUTHORIZATION": token}),
-        ("GET", "/api/deals/%d" % (page + 1), b"", {"HTTP_AUTHORIZATION": token}),
-        ("GET", "/health", b"", {}),
-        ("GET", "/json", b"", {}),
-        ("GET", "/db", b"", {}),
-        ("GET", "/queries?queries=20", b"", {}),
-        ("GET", "/products?limit=0", b"", {}),
-        ("GET", "/nowhere", b"", {}),
+        *[("GET", "/products/%d" % (product + i), b"", {}, (200, 404)) for i in range(12)],
+        ("GET", "/products/%d" % product, b"", {"HTTP_IF_NONE_MATCH": '"0000000000000000"'}, (200, 404)),
+        ("GET", "/products?limit=20&after=%d" % (number % 50 * 20), b"", {}, (200,)),
+        ("GET", "/products?category_id=%d&limit=20" % (number % 50 + 1), b"", {}, (200,)),
+        ("GET", "/products?q=product+%d&limit=20" % (product % 10000), b"", {}, (200,)),
+        ("GET", "/categories?limit=20", b"", {}, (200,)),
+        ("GET", "/categories/%d" % (number % 50 + 1), b"", {}, (200,)),
+        ("GET", "/api/deals?per_page=20&page=%d" % (number % 50 + 1), b"", user, (200,)),
+        ("GET", "/api/deals/%d" % (number % 100 * 10 + 1), b"", user, (200,)),
+        ("GET", "/health", b"", {}, (200,)),
+        ("GET", "/json", b"", {}, (200,)),
+        ("GET", "/db", b"", {}, (200,)),
+        ("GET", "/queries?queries=20", b"", {}, (200,)),
+        ("GET", "/products?limit=0", b"", {}, (400,)),
+        ("GET", "/nowhere", b"", {}, (404,)),
     ]
 
 
 def writes(number, token):
-    body = b'{"sku": "T-%d", "name": "Trained %d", "description": "A thing of \\u00e9 many parts", ' \
-           b'"price_cents": %d, "category_id": %d}' % (number, number, number, number % 50 + 1)
+    def body(sku):
+        return b'{"sku": "%s-%d", "name": "Trained \\u00e9 %d", "price_cents": %d, "category_id": %d}' % (
+            sku, number, number, number, number % 50 + 1)
     product = number * 7919 % 12500 + 1
+    user = {"HTTP_AUTHORIZATION": token}
+    deal = b'{"title": "Deal %d", "amount_cents": %d}' % (number // 2, number // 2)
     return [
-        *[("POST", "/products", body.replace(b'"T-', b'"T%d-' % i), {}) for i in range(4)],
-        ("POST", "/products", body.replace(b'"price_cents"', b'"price"'), {}),
-        ("POST", "/products", body, {"HTTP_IDEMPOTENCY_KEY": "key-%d" % (number // 2)}),
-        ("PUT", "/products/%d" % product, body.replace(b'"T-', b'"P-'), {}),
-        ("PATCH", "/products/%d" % product, b'{"price_cents": %d}' % number, {"CONTENT_TYPE": "application/merge-patch+json"}),
-        ("DELETE", "/products/%d" % product, b"", {}),
-        ("POST", "/api/deals", b'{"title": "Deal %d", "amount_cents": %d}' % (number, number), {"HTTP_AUTHORIZATION": token}),
-        ("DELETE", "/api/deals/%d" % (number + 1), b"", {"HTTP_AUTHORIZATION": token}),
+        *[("POST", "/products", body(b"T%d" % i), {}, (201,)) for i in range(5)],
+        *[("POST", "/products", body(b"U"), {}, (201, 409)) for _ in range(2)],  # whichever comes first
+        ("POST", "/products", body(b"W").replace(b'"price_cents"', b'"price"'), {}, (422,)),
+        ("PUT", "/products/%d" % product, body(b"P"), {}, (200, 404)),
+        ("PATCH", "/products/%d" % product, b'{"price_cents": %d}' % number,
+         {"CONTENT_TYPE": "application/merge-patch+json"}, (200, 404)),
+        ("DELETE", "/products/%d" % product, b"", {}, (204, 404)),
+        ("POST", "/api/deals", deal, {**user, "HTTP_IDEMPOTENCY_KEY": "key-%d" % (number // 2)}, (201,)),
+        ("DELETE", "/api/deals/%d" % (10 * number + 10), b"", user, (204, 404)),
     ]
 
 
@@ -62,11 +66,11 @@ def speak(path, requests):
     for start in range(0, len(requests), BATCH):
         batch = list(zip(peers, requests[start:start + BATCH]))
         for peer, request in batch:
-            peer.send(encode(*request))
-        for peer, request in batch:
+            peer.send(encode(*request[:4]))
+        for peer, (method, target, _, _, meant) in batch:
             status = peer.receive().status
-            if status >= 500:
-                raise SystemExit("train.py: %s %s gave %d" % (*request[:2], status))
+            if status not in meant:
+                raise SystemExit("train.py: %s %s gave %d" % (method, target, status))
     for peer in peers:
         peer.socket.close()
 

@@ -63,3 +63,15 @@ bool search_catch_up(struct db *db) {
     db_reset_statements(db);
     return done;
 }
+
+void search_catch_up_at_start(struct db *db) {
+    bool waiting = db_row(db_statement(db, "SELECT 1 FROM products_search_changes LIMIT 1"));
+    db_reset_statements(db);
+    if (waiting && db_begin(db)) {
+        if (!search_catch_up(db)) {
+            db_rollback(db);
+        }
+        db_commit(db);
+    }
+    db_clear_failure(db);
+}

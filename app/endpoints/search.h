@@ -18,6 +18,10 @@
  * changed. For the writer, before a commit. Returns false when that failed: see db_failure(). */
 bool search_catch_up(struct db *db);
 
+/* The same with what is there when the writer starts, in a transaction of its own. When that fails
+ * (a lock, a full disk; it has been logged) the next write tries again. */
+void search_catch_up_at_start(struct db *db);
+
 /* All words of the text must occur. Every word is quoted, so nothing in it is an operator. The text
  * must be valid UTF-8. Returns an empty text when there is no word. */
 struct text search_expression(struct arena *arena, struct text text);

@@ -118,8 +118,10 @@ def _():
             acknowledged["more"] = answer.json()["id"]
         else:
             expect_problem(answer, 507)
+        pid, _ = service.kill("writer")  # what was acknowledged is in the file, not only in its memory
+        service.wait_successor("writer", pid)
         service.stop()
-        expect_equal(rows(database), acknowledged, "the rows")
+        expect_equal(rows(database), acknowledged, "the rows, against the writes that were answered with 201")
 
 
 # ------------------------------------------------------------------------------------------------- locks

@@ -36,23 +36,25 @@ class Load:
             … trouble …
         load.verify(service)
 
-    Writers POST products with unique skus, DELETE some of them again, and send some that must be refused. What
-    is not an answer they may get ends up in `complaints`. After a 503 to a write its fate is unknown. Without
-    `keep` each request has a connection of its own."""
+    Writers POST products with unique skus, DELETE some of them again, and send some that must be refused. Those
+    who are `mixed` do as the benchmark's mix: of 100 requests 75 read, 20 create and 5 delete. What is not an
+    answer they may get ends up in `complaints`. After a 503 to a write its fate is unknown. Without `keep` each
+    request has a connection of its own."""
 
-    def __init__(self, service, writers=8, readers=8, mark="load", keep=True):
+    def __init__(self, service, writers=8, readers=8, mark="load", keep=True, mixed=0):
         self.service, self.mark, self.keep = service, mark, keep
         self.kept = {}  # sku: the product as it was answered
         self.deleted, self.refused, self.unknown = set(), set(), set()  # skus
+        self.made = {}  # client: skus it may delete, of those who are mixed
         self.complaints = []
         self.unavailable_sent = []  # when the requests were sent that 503 answered
-        self.reads = self.writes = self.unavailable = 0
+        self.reads = self.writes = self.deletes = self.unavailable = 0
         self.reads_may_fail = False
         self.begun = set()  # threads that have had an answer
         self.ending = threading.Event()
         self.lock = threading.Lock()
-        self.threads = [threading.Thread(target=self.run, args=(work, i), daemon=True)
-                        for work, count in ((self.write, writers), (self.read, readers)) for i in range(count)]
+        works = [self.write] * writers + [self.read] * readers + [self.mix] * mixed
+        self.threads = [threading.Thread(target=self.run, args=(work, i), daemon=True) for i, work in enumerate(works)]
 
     def __enter__(self):
         for thread in self.threads:
@@ -96,6 +98,21 @@ class Load:
 
     def write(self, client, sku, round_number):
         refuse = round_number % 10 == 0
+        if self.create(client, sku, refuse) and round_number % 7 == 0:
+            self.remove(client, sku)
+
+    def mix(self, client, sku, round_number):
+        dice, made = random.randrange(100), self.made.setdefault(client, [])
+        if dice < 75:
+            self.read(client, sku, round_number)
+        elif dice < 95 or not made:
+            if self.create(client, sku):
+                made.append(sku)
+        else:
+            self.remove(client, made.pop(0))
+
+    def create(self, client, sku, refuse=False):
+        """Returns whether it was made."""
         answer = client.post("/products", product(sku, **({"price_cents": -1} if refuse else {})))
         with self.lock:
             self.writes += 1
@@ -112,15 +129,17 @@ class Load:
             expect_problem(answer, 503)
         else:  # a 409 would tell that the POST was carried out twice
             expect_equal(answer.status, 422 if refuse else 201, "a POST: %s" % answer)
-        if answer.status == 201 and round_number % 7 == 0:
-            self.remove(client, sku)
+        return answer.status == 201
 
     def remove(self, client, sku):
         with self.lock:
             row = self.kept.pop(sku)
             self.unknown.add(sku)
+            self.deletes += 1
         answer = client.delete("/products/%d" % row["id"])
         if answer.status == 503:
+            with self.lock:
+                self.unavailable_sent.append(client.sent)
             expect_problem(answer, 503)
             return
         expect_equal(answer.status, 204, "a DELETE, 404 if it was carried out twice: %s" % answer)
@@ -133,6 +152,13 @@ class Load:
         wait_until(lambda: len(self.begun) == len(self.threads), 30, "every connection is in use")
 
     # -- afterwards
+
+    def expect_mix(self):
+        """The requests were of the mix, as closely as chance has it."""
+        writes = self.writes + self.deletes
+        share = writes / (self.reads + writes)
+        expect(self.reads + writes > 3000 and 0.2 < share < 0.3 and self.deletes > 0.02 * writes,
+               "no mix: %d reads, %d creates, %d deletes" % (self.reads, self.writes, self.deletes))
 
     def verify(self, service):
         """Every acknowledged write is there, over the wire and in the file, and nothing else."""

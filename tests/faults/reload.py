@@ -110,7 +110,7 @@ def use(reader, writer):
 def _():
     with own_copy() as path, Service(binary=path, secrets=[new_secret()]) as service:
         before, kept = service.pids(), peers(service)
-        with Load(service, writers=64, readers=192) as load:
+        with Load(service, writers=0, readers=0, mixed=256) as load:
             load.wait_begun()
             for _ in range(10):
                 reload(service)
@@ -123,6 +123,7 @@ def _():
         for peer in kept:
             peer.socket.close()
         expect_equal(load.unavailable_sent, [], "answers of 503")
+        load.expect_mix()
         load.verify(service)
         expect_equal(service.pids(), before, "the workers")
         expect("all processes run larder " + NEW_VERSION in service.log(), "the log does not tell the new version")
@@ -131,8 +132,8 @@ def _():
 
 @test("nginx reloads under 256 connections of the mix: no request fails, no write is lost")
 def _():
-    with Service() as service, Load(service, writers=64, readers=192, keep=False) as load:
-        time.sleep(0.5)
+    with Service() as service, Load(service, writers=0, readers=0, mixed=256, keep=False) as load:
+        load.wait_begun()
         for _ in range(3):
             service.nginx.send_signal(signal.SIGHUP)
             time.sleep(0.7)
@@ -140,13 +141,14 @@ def _():
         time.sleep(0.5)
         load.__exit__()
         expect_equal(load.unavailable_sent, [], "answers of 503")
+        load.expect_mix()
         load.verify(service)
 
 
 @test("SIGTERM under 256 connections of the mix: no 5xx to a request that was sent before it")
 def _():
     with Service() as service:
-        with Load(service, writers=64, readers=192) as load:
+        with Load(service, writers=0, readers=0, mixed=256) as load:
             load.wait_begun()
             time.sleep(0.5)
             load.reads_may_fail = True
@@ -158,6 +160,7 @@ def _():
         expect(not load.complaints, "complaints: %s" % load.complaints[:3])
         service.serve()
         service.wait_ready()
+        load.expect_mix()
         load.verify(service)
 
 

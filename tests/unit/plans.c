@@ -88,6 +88,7 @@ static void serve_all(struct db *db) {
         db_reset_statements(db);
         arena_destroy(&arena);
     }
+    search_catch_up_at_start(db);
     assert_true(search_catch_up(db));
     scoreboard_close(scoreboard);
 }

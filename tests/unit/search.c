@@ -91,11 +91,43 @@ static void the_index_catches_up_with_all_changes_in_their_order(void **state) {
     arena_destroy(&arena);
 }
 
+static void
+what_waits_at_the_start_is_caught_up_with_or_else_left_for_the_next_write(void **state) {
+    (void)state;
+    struct arena arena = {0};
+    scratch_database(true);
+    struct db *db = scratch_open(DB_WRITE);
+    search_catch_up_at_start(db); /* nothing waits */
+    assert_false(db_in_transaction(db));
+    RUN("UPDATE products SET name = 'oat cake' WHERE id = 1"); /* as another program does */
+    search_catch_up_at_start(db);
+    assert_false(db_in_transaction(db));
+    assert_text(found(&arena, db, TEXT("cake")), TEXT("1"));
+    RUN("UPDATE products SET name = 'rye bread' WHERE id = 1");
+    struct db *other = scratch_open(DB_WRITE);
+    assert_true(db_begin(other)); /* holds the lock */
+    search_catch_up_at_start(db);
+    assert_int_equal(db_failure(db), DB_FINE);
+    assert_false(db_in_transaction(db));
+    assert_text(found(&arena, db, TEXT("cake")), TEXT("1"));
+    db_rollback(other);
+    assert_true(db_begin(db));
+    assert_true(search_catch_up(db));
+    assert_true(db_commit(db));
+    assert_text(found(&arena, db, TEXT("bread")), TEXT("1"));
+    db_close(other);
+    db_close(db);
+    arena_destroy(&arena);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(words_are_quoted_and_all_else_separates),
         cmocka_unit_test_setup_teardown(the_index_catches_up_with_all_changes_in_their_order,
                                         scratch_setup, scratch_teardown),
+        cmocka_unit_test_setup_teardown(
+            what_waits_at_the_start_is_caught_up_with_or_else_left_for_the_next_write,
+            scratch_setup, scratch_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
