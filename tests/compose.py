@@ -151,8 +151,8 @@ class Site:
     def __init__(self):
         self.clients = []
 
-    def client(self):
-        self.clients.append(Client(url()))
+    def client(self, keep=True):
+        self.clients.append(Client(url(), keep=keep))
         return self.clients[-1]
 
     def close(self):
