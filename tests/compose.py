@@ -9,11 +9,13 @@ exit status is 0.
 Closing line: `N passed, N failed`.
 """
 import argparse
+import contextlib
 import http.client
 import json
 import os
 import pathlib
 import re
+import shlex
 import shutil
 import sqlite3
 import subprocess
@@ -24,12 +26,14 @@ import time
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE / "faults"), str(HERE)]
 
+from databases import old_database  # noqa: E402: found through the line above
 from harness import (ROOT, Client, end_tidily_when_terminated, environment, expect, expect_equal, expect_problem,  # noqa: E402
                      free_port, new_secret, processes, product, wait_until, write_secrets)
 from load import Load  # noqa: E402
 from runner import Skip, run_tests, test  # noqa: E402
 
 IMAGE = "larder-test"
+PAGE = ROOT / "docs" / "operations.md"
 OWNER = 65532  # the service's user and group
 SERVICES = ("app", "nginx")
 
@@ -410,36 +414,83 @@ def _():
     expect("F01" not in engine.logs("app"), "the database was made anew")
 
 
-@test("the data is copied out of a stopped service and back, as docs/operations.md says")
+def follow(name, directory):
+    """Does in the directory what docs/operations.md says in the block of that name; returns what was printed."""
+    block = re.search(r"^```sh compose %s\n(.*?)^```$" % name, PAGE.read_text(), re.M | re.S)
+    expect(block, "docs/operations.md has no block 'sh compose %s'" % name)
+    command = " ".join(map(shlex.quote, engine.docker_command))
+    here = '%s compose -p %s -f "%s"' % (command, engine.project, ROOT / "docker-compose.yml")
+    lines = 'set -e\ndocker() {\nif [ "$1" = compose ]; then shift; %s "$@"; else %s "$@"; fi\n}\n%s' % (
+        here, command, block[1].replace("larder_data", engine.project + "_data"))
+    return engine.run(["bash", "-c", lines], cwd=directory).stdout
+
+
+@test("the commands of docs/operations.md run in the container")
 def _():
+    with tempfile.TemporaryDirectory(prefix="larder-") as directory:
+        said = follow("commands", directory)
+    expect("integrity: ok" in said and "requests" in said, "they say %s" % said)
+    token = re.search(r"^[\w-]+\.[\w-]+\.[\w-]+\r?$", said, re.M)
+    expect(token and deals(Client(url()), token[0].strip()) == 200, "the token is refused: %s" % said)
+    ada = {"email": "ada@example.org", "password": "a long password"}
+    expect_equal(Client(url()).post("/api/login", ada).status, 200, "a login of the user who was added")
+
+
+@test("a backup is made while it serves, brought out and back, as docs/operations.md says; on a new volume too")
+def _():
+    def serves(row, later):
+        wait_until(is_ready, 30, "GET /ready is 200")
+        client = Client(url())
+        expect_equal(client.get("/products/%d" % row["id"]).json(), row, "a row of the backup")
+        expect_problem(client.get("/products/%d" % later["id"]), 404)
+        expect_equal(deals(client, token), 200, "a token of before")
+        expect_equal(client.post("/products", product("restored")).status, 201, "a POST")
     client = Client(url())
-    before = client.post("/products", product("in-the-copy")).json()
+    row, token = client.post("/products", product("in-the-copy")).json(), log_in(client).json()["token"]
+    with tempfile.TemporaryDirectory(prefix="larder-") as directory:
+        follow("backup", directory)
+        with contextlib.closing(sqlite3.connect(directory + "/backup.db")) as copy:
+            expect_equal(copy.execute("PRAGMA integrity_check").fetchall(), [("ok",)], "integrity of the copy")
+        later = client.post("/products", product("not-in-the-copy")).json()
+        follow("restore", directory)
+        serves(row, later)
+        follow("remove", directory)
+        expect_equal(files_in_volume(), ["backup.db", "larder.db", "larder.db-shm", "larder.db-wal", "larder.db.lock", "secret"],
+                     "files after the removal")
+        engine.compose("down", "--volumes")
+        engine.up()
+        wait_until(is_ready, 30, "GET /ready is 200")
+        follow("restore", directory)
+        serves(row, later)
+
+
+def files_in_volume():
+    with tempfile.TemporaryDirectory(prefix="larder-") as directory:
+        engine.compose("cp", "app:/data", directory + "/data")
+        return sorted(os.listdir(directory + "/data"))
+
+
+@test("a database of an earlier schema is refused, then migrated, as docs/operations.md says, and served")
+def _():
     with tempfile.TemporaryDirectory(prefix="larder-") as directory:
         engine.compose("stop", "app")
-        engine.compose("cp", "app:/data", directory + "/copy")
+        old_database(directory + "/larder.db", 1)
+        put_in(directory, "larder.db")
         engine.compose("start", "app")
-        wait_until(is_ready, 30, "GET /ready is 200")
-        with sqlite3.connect(directory + "/copy/larder.db") as copy:
-            expect_equal(copy.execute("PRAGMA integrity_check").fetchall(), [("ok",)], "integrity of the copy")
-        copy.close()
-        after = Client(url()).post("/products", product("not-in-the-copy")).json()
-        engine.compose("stop", "app")
-        restore(directory + "/copy")
-        engine.compose("start", "app")
-        wait_until(is_ready, 30, "GET /ready is 200")
-    client = Client(url())
-    expect_equal(client.get("/products/%d" % before["id"]).json(), before, "a row of the copy")
-    expect_problem(client.get("/products/%d" % after["id"]), 404)
-    expect_equal(client.post("/products", product("restored")).status, 201, "a POST")
+        wait_until(lambda: "larder migrate" in engine.logs("app"), 30, "it refuses")
+        expect("applied 0002-" in follow("migrate", directory), "migrate does not tell what it applied")
+    wait_until(is_ready, 30, "GET /ready is 200")
+    expect_equal(Client(url()).get("/products?q=SKU-000007").json()["items"][0]["id"], 7, "a search")
+    expect(any(name.startswith("larder.db.before-v") for name in files_in_volume()), "no copy was kept")
 
 
-def restore(directory):
-    packed = subprocess.Popen(["tar", "-C", directory, "--owner=%d" % OWNER, "--group=%d" % OWNER, "-c", "larder.db", "secret"],
-                              stdout=subprocess.PIPE)
+def put_in(directory, name):
+    """A file into the volume, with the owner it needs."""
+    packed = subprocess.run(["tar", "-C", directory, "--owner=%d" % OWNER, "--group=%d" % OWNER, "-c", name],
+                            stdout=subprocess.PIPE, check=True).stdout
     done = subprocess.run([*engine.docker_command, "compose", "-p", engine.project, "-f", str(ROOT / "docker-compose.yml"),
-                           "cp", "-", "app:/data"], stdin=packed.stdout, capture_output=True, text=True)
-    packed.stdout.close()
-    expect_equal((packed.wait(), done.returncode), (0, 0), "exit statuses: " + done.stderr)
+                           "cp", "-", "app:/data"], input=packed, capture_output=True)
+    expect_equal(done.returncode, 0, "exit status of cp: %s" % done.stderr)
 
 
 @test("a secret file of the user's own, as a secret of Compose, takes the place of the one in the volume")

@@ -11,7 +11,7 @@ import subprocess
 
 from backup import backup
 from databases import connect, content, damage, digest, expect_sound, old_database, query, schema_version
-from harness import (ROOT, Service, environment, expect, expect_equal, expect_problem, larder, product, run_larder,
+from harness import (ROOT, Service, create_database, environment, expect, expect_equal, expect_problem, larder, product, run_larder,
                      wait_until)
 from runner import test
 
@@ -89,7 +89,7 @@ def kept(service):
     return list(pathlib.Path(service.directory).glob("larder.db.replaced-*Z"))
 
 
-@test("the disk is lost: the backup is served on an empty disk")
+@test("the disk is lost: the backup is served on a new machine, in place of the empty database there")
 def _():
     with machine() as here:
         before = content(here.service.database)
@@ -98,7 +98,10 @@ def _():
         wait_until(lambda: not here.service.left_over(), 5, "all processes are gone")
         for path in here.directory.glob("larder.db*"):
             path.unlink()
+        create_database(here.service.database)  # by the first start on the new machine
+        here.start()
         here.follow("The disk is lost")
+        expect_equal(query(kept(here.service)[0], "SELECT count(*) FROM products"), [(0,)], "the empty one, kept")
         expect_equal(content(here.service.database), before, "the rows")
         expect_equal(here.service.client().post("/products", product("lost")).status, 201, "a POST")
         here.check()
