@@ -1,6 +1,7 @@
 """make install, make uninstall and the Debian package, installed for real in a machine of its own."""
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 
@@ -142,3 +143,38 @@ def _():
         expect_equal(listed(started, "/var/lib/larder/larder.db"), ["/var/lib/larder/larder.db"], "the data after a removal")
         started.run("dpkg", "--no-triggers", "--purge", "larder")
         expect_equal(listed(started, "/var/lib/larder", "/etc/default/larder"), [], "what a purge leaves")
+
+
+def typed(started, page):
+    """The lines of the blocks `sh install` of the page, in the machine, as root."""
+    lines = "".join(re.findall(r"^```sh install\n(.*?)^```$", page, re.M | re.S)).replace("sudo ", "")
+    started.run("sh", "-ec", "cd %s\n%s" % (ROOT, lines))
+
+
+@test("make install and the lines of docs/operations.md make a service of its own user, with a key, and a backup each night")
+def _():
+    if sanitized():
+        raise Skip("what is installed is the usual build")
+    page = (ROOT / "docs/operations.md").read_text()
+    with machine() as started:
+        typed(started, page)
+        expect_equal(show(started, "ActiveState"), "active", "the service")
+        started.run("systemctl", "reload", "larder")
+        check = started.run("larder", "check", "--db", "/var/lib/larder/larder.db", "--secret-file", "/var/lib/larder/secret")
+        expect("key 1 signs" in check, "check says %s" % check)
+        with FastCGI(started.path("/run/larder/login.sock")) as peer:
+            expect_equal(peer.request("POST", "/api/login", b'{"email": "a@example.org", "password": "b"}').status, 401, "a login")
+
+        units = re.findall(r"^# (/etc/systemd/system/\S+)\n(.*?)(?=^# /etc/systemd|^```)", page, re.M | re.S)
+        expect_equal(len(units), 2, "units in docs/operations.md")
+        for path, text in units:
+            pathlib.Path(started.path(path)).write_text(text)
+        started.run("systemctl", "daemon-reload")
+        expect_equal(started.run("systemd-analyze", "verify", *[path for path, _ in units]), "", "what systemd finds in the units")
+        started.run("systemctl", "enable", "--now", "larder-backup.timer")
+        started.run("systemctl", "start", "larder-backup.service")
+        day = started.run("date", "+%u").strip()
+        expect_equal(listed(started, "/var/backups/larder/%s.db" % day), ["/var/backups/larder/%s.db" % day], "the backup")
+        started.run("make", "--no-print-directory", "-C", str(ROOT), "uninstall")
+        expect_equal(listed(started, "/usr/local/bin/larder", "/var/lib/larder/larder.db"), ["/var/lib/larder/larder.db"],
+                     "what is left of program and data")
