@@ -1,6 +1,6 @@
 /* log: one line an event, to standard error.
  *
- *     larder[reader 1] W07 cannot accept a connection: Too many open files
+ *     larder[reader 1] W01 cannot accept a connection, and waits a little: Too many open files
  *
  * Every event has a code that stands in the source once: find the code, find the line. The codes
  * are listed in docs/operations.md. A line leaves in one write, so lines of several processes do

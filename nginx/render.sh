@@ -17,7 +17,7 @@ fail() {
     exit 1
 }
 
-[ $# -eq 2 ] || [ $# -eq 3 ] || fail "usage: render.sh RUN_DIR ADDRESS:PORT [PREFIX]"
+[ $# -eq 2 ] || [ $# -eq 3 ] || fail "usage: render.sh RUN_DIR ADDRESS:PORT [PREFIX], or render.sh DIRECTORY include [PREFIX]"
 run_dir=$1
 listen=$2
 prefix=${3:-}

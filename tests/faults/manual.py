@@ -1,4 +1,4 @@
-"""The man page tells what the program knows, and nothing else."""
+"""The man page and the guide tell what the program knows, and nothing else."""
 import re
 import shutil
 import subprocess
@@ -49,3 +49,13 @@ def _():
     done = subprocess.run([program, "-T", "lint", str(PAGE)], capture_output=True, text=True)
     faults = [line for line in done.stdout.splitlines() if str(PAGE) in line and "referenced manual not found" not in line]
     expect_equal(faults, [], "what mandoc finds")
+
+
+@test("each code of the log stands in the source once, and the operations guide lists all of them and no other")
+def _():
+    text = "".join(path.read_text("utf-8") for path in sorted((ROOT / "app").rglob("*.c")))
+    codes = re.findall(r'log_event\(\s*"(\w+)"', text)
+    rows = re.findall(r"^\| ((?:[A-Z]\d\d(?:, )?)+) \|", (ROOT / "docs" / "operations.md").read_text("utf-8"), re.M)
+    expect(len(codes) > 30, "only %d codes are found" % len(codes))
+    expect_equal(sorted(codes), sorted(set(codes)), "codes of the source")
+    expect_equal(sorted(", ".join(rows).split(", ")), sorted(codes), "codes of the guide")
