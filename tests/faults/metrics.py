@@ -1,8 +1,11 @@
 """What is counted, through trouble: workers that die, locks, slow requests; and who may see it."""
+import collections
 import os
 import re
 import signal
 import sqlite3
+import subprocess
+import tempfile
 import time
 
 from checks.exposition import parse
@@ -10,11 +13,13 @@ from disk import small_disk
 from fastcgi_client import FastCGI
 from harness import Service, expect, expect_equal, expect_problem, product, wait_until
 from load import in_parallel
-from runner import test
+from runner import Skip, test
 
 SLOW = re.compile(r"W12 slow: request (\S+), (\S+) (\S+), (\d+), took (\d+) ms: (\d+) before its handler, (\d+) in it"
                   r"(?: \((\d+) for the lock of another process\))?, (\d+) until its batch of (\d+) was committed; "
                   r"(\d+) more were slow since the last such line")
+
+SQLITE_CALLS = {"fcntl", "fstat", "stat", "newfstatat"}  # a snapshot's locks, and whether the file is still the one
 
 
 def metrics(service, client=None):
@@ -268,3 +273,40 @@ def _():
                     answer = service.client().request(method, "/metrics", headers={"X-Forwarded-For": address})
                     expect_equal(answer.status, status, "status of %s for %s" % (method, address))
             expect_equal(service.client().get("/products/1", {"X-Forwarded-For": "203.0.113.9"}).status, 200, "all else")
+
+
+def calls(pid, work):
+    """The system calls of a process while it works, by name."""
+    with tempfile.TemporaryDirectory(prefix="larder-") as directory:
+        path = os.path.join(directory, "calls")
+        strace = subprocess.Popen(["strace", "-o", path, "-p", str(pid)], stderr=subprocess.PIPE, text=True)
+        try:
+            line = strace.stderr.readline()
+            if "attached" not in line:
+                raise Skip("strace may not attach here: " + line.strip())
+            work()
+        finally:
+            strace.send_signal(signal.SIGINT)
+            strace.communicate()
+        with open(path) as file:
+            return collections.Counter(re.findall(r"^(\w+)\(", file.read(), re.M))
+
+
+@test("counting costs no system call and no lock: a request is one wait, one receive and one send, beside what SQLite does with its file")
+def _():
+    with Service(readers=1) as service, FastCGI(service.socket_path("read.sock")) as peer:
+        def ask(path):
+            for _ in range(100):
+                expect_equal(peer.request("GET", path).status, 200, "GET " + path)
+        ask("/products/1")  # statements are prepared
+        reader = service.pids()["reader 1"]
+        expect_calls(calls(reader, lambda: ask("/health")))
+        found = calls(reader, lambda: ask("/products/1"))
+        expect_calls(collections.Counter({name: count for name, count in found.items() if name not in SQLITE_CALLS}))
+        expect_equal(total(service, "larder_requests_total", route="/products/{id}", status="200"), 200, "what was counted")
+
+
+def expect_calls(found):
+    expect_equal(set(found), {"epoll_wait", "recvfrom", "sendto"}, "system calls")
+    for name, count in found.items():
+        expect(100 <= count <= 105, "%d calls of %s for 100 requests" % (count, name))
