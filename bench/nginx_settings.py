@@ -2,20 +2,15 @@
 """What each of nginx's settings costs or saves: python3 bench/nginx_settings.py [--only TEXT]
 
 Each line changes one setting of nginx/ and counts what nginx takes for a request: instructions, by callgrind, and system
-calls, by strace, of GET by id and of a list of 20 products (some 5 KB). Few and many requests on one kept connection are set
+calls, by strace, of GET by id and of a list of 20 products (4 KB). Few and many requests on one kept connection are set
 against each other, so that starting drops out. Needs valgrind and strace."""
 import argparse
-import glob
 import os
-import re
-import sys
-import tempfile
 
-import instructions
-from instructions import FEW, MANY, a_read, counted, harness, speak_http, wrap
+from instructions import CALLGRIND, FEW, MANY, ROOT, STRACE, a_read, run_nginx
 
-BINARY = os.path.join(instructions.ROOT, "build", "larder")
-TARGETS = {"GET": lambda number: a_read(number)[1], "list": lambda number: "/products?limit=20&offset=%d" % (number % 400 * 20)}
+BINARY = os.path.join(ROOT, "build", "larder")
+TARGETS = {"GET": lambda number: a_read(number)[1], "list": lambda number: "/products?limit=20&after=%d" % (number % 400 * 20)}
 
 # what is changed, by which expression of sed over all files
 SETTINGS = [
@@ -38,29 +33,19 @@ SETTINGS = [
 ]
 
 
-def run(change, target, count, tool):
-    """What nginx took in all."""
-    edit = "" if not change else """
+EDIT = """
 for config; do :; done
 directory=$(dirname "$config")
 before=$(cat "$directory"/*.conf)
 sed -i -e '%s' "$directory"/*.conf
 [ "$before" != "$(cat "$directory"/*.conf)" ] || { echo "nothing was changed" >&2; exit 1; }
-""" % change
-    with tempfile.TemporaryDirectory() as directory:
-        under = {"under": "strace -D -f -qq -c -o '{}/calls'"} if tool == "calls" else {}
-        real, harness.NGINX = harness.NGINX, wrap(directory, harness.NGINX, edit, **under)
-        try:
-            with harness.Service(readers=1, binary=BINARY) as service:
-                speak_http(service.url, target, count)
-        finally:
-            harness.NGINX = real
-        if tool == "calls":
-            path = os.path.join(directory, "calls")  # written when all processes have ended
-            harness.wait_until(lambda: os.path.exists(path) and os.path.getsize(path), 10, "strace has counted")
-            with open(path) as file:
-                return int(re.search(r"(\d+)(?: +\d+)? total", file.read()).group(1))
-        return sum(counted(directory, int(path.rsplit(".", 1)[1])) for path in glob.glob(directory + "/out.*"))
+"""
+
+
+def a_request(change, target, under):
+    """What nginx takes for one."""
+    few, many = (run_nginx(BINARY, count, target, EDIT % change if change else "", under) for count in (FEW, MANY))
+    return (many - few) / (MANY - FEW)
 
 
 def main():
@@ -74,10 +59,10 @@ def main():
             continue
         cells = []
         for target in TARGETS.values():
-            for tool, form in ("instructions", "{:,.0f}"), ("calls", "{:.2f}"):
-                cells.append(form.format((run(change, target, MANY, tool) - run(change, target, FEW, tool)) / (MANY - FEW)))
+            cells.append("{:,.0f}".format(a_request(change, target, CALLGRIND)))
+            cells.append("{:.2f}".format(a_request(change, target, STRACE)))
         print("| %s | %s |" % (name, " | ".join(cells)), flush=True)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()
