@@ -9,6 +9,7 @@ enum {
     IDLE_MS = 50,
     LIMIT_PAGES = 4000, /* 16 MiB */
     LIMIT_PAGES_LEAST = 32,
+    WRITE_BACK_PAGES = 256, /* 1 MiB */
     PAGE_BYTES = 4096,
     FREE_SPACE_SHARE = 4,
     PAUSE_FIRST_MS = 100,
@@ -75,6 +76,7 @@ static void run(struct checkpointer *checkpointer, int64_t now) {
         }
     }
     checkpointer->not_before = now + checkpointer->pause_ms;
+    checkpointer->begun_pages = 0;
     set_limit(checkpointer);
 }
 
@@ -88,6 +90,9 @@ void checkpoint_after_batch(struct checkpointer *checkpointer, int64_t now) {
     if (db_wal_pages(checkpointer->db) >= checkpointer->limit_pages) {
         run(checkpointer,
             now); /* no pause here: space that has come free is the checkpoint's first */
+    } else if (db_wal_pages(checkpointer->db) >= checkpointer->begun_pages + WRITE_BACK_PAGES) {
+        db_write_back(checkpointer->db);
+        checkpointer->begun_pages = db_wal_pages(checkpointer->db);
     }
 }
 

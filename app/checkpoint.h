@@ -1,6 +1,7 @@
 /* checkpoint: when the writer moves the WAL's pages into the database file.
  *
  * Never inside a commit: when the writer is idle, or between two batches once the WAL is large.
+ * Meanwhile the disk is kept writing the WAL, so that a checkpoint has little to wait for.
  * While it fails, an idle writer waits longer and longer before the next try. Times are
  * milliseconds of the monotonic clock. Only the functions that checkpoint block, on the disk. */
 #ifndef LARDER_CHECKPOINT_H
@@ -17,6 +18,7 @@ struct checkpointer {
     const char *path;             /* of the database, to ask for the disk's free space */
     struct scoreboard_slot *slot; /* where they are counted */
     int limit_pages;              /* of the WAL, that ask for a checkpoint between two batches */
+    int begun_pages;              /* of the WAL, that db_write_back() has seen */
     int64_t pause_ms;             /* 0 while checkpoints succeed */
     int64_t not_before;           /* after a failure */
 };

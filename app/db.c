@@ -1,11 +1,14 @@
+#define _GNU_SOURCE
 #include "db.h"
 
 #include <assert.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "clock.h"
 #include "db_internal.h"
@@ -38,6 +41,7 @@ struct db_statement {
 struct db {
     sqlite3 *handle;
     enum db_mode mode;
+    bool commits_sync;
     enum db_failure failure;
     int wal_pages;
     int statements;
@@ -386,6 +390,18 @@ bool db_checkpoint(struct db *db) {
     return code == SQLITE_OK || code == SQLITE_BUSY;
 }
 
+void db_write_back(struct db *db) {
+    if (db->commits_sync) {
+        return;
+    }
+    const char *wal = sqlite3_filename_wal(sqlite3_db_filename(db->handle, "main"));
+    int file = open(wal, O_RDONLY | O_CLOEXEC);
+    if (file >= 0) {
+        sync_file_range(file, 0, 0, SYNC_FILE_RANGE_WRITE);
+        close(file);
+    }
+}
+
 const char *db_error(const struct db *db) {
     return sqlite3_errmsg(db->handle);
 }
@@ -530,6 +546,7 @@ struct db *db_open(const char *path, enum db_mode mode, enum db_sync sync,
         log_out_of_memory();
     }
     db->mode = mode;
+    db->commits_sync = sync == DB_SYNC_FULL;
     int flags = SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_PRIVATECACHE |
                 (mode == DB_READ ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE);
     int code = sqlite3_open_v2(path, &db->handle, flags, NULL);

@@ -144,6 +144,11 @@ void db_clear_failure(struct db *db);
 int db_wal_pages(const struct db *db);
 bool db_checkpoint(struct db *db);
 
+/* Has the kernel begin to write to the disk what the WAL holds, and does not wait for that: see
+ * sync_file_range(2). A checkpoint syncs the WAL first, and then has little to wait for. Does
+ * nothing with DB_SYNC_FULL, where every commit has synced it. A hint: an error is no matter. */
+void db_write_back(struct db *db);
+
 /* What the connection counts, for the scoreboard; whoever has read it sets it to zero. */
 struct db_counts {
     uint64_t hits, misses;             /* statements that were prepared already, or not */

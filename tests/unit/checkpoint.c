@@ -1,4 +1,7 @@
+#define _GNU_SOURCE
 #include "checkpoint.h"
+
+#include <fcntl.h>
 #include <stdio.h>
 
 #include "support.h"
@@ -6,6 +9,18 @@
 static struct db *db;
 static struct checkpointer checkpointer;
 static struct scoreboard *scoreboard;
+
+/* In place of the C library's: counts how often the disk was asked to begin. */
+static int write_backs;
+
+int sync_file_range(int file, off_t from, off_t bytes, unsigned int flags) {
+    assert_true(file >= 0);
+    assert_int_equal(from, 0);
+    assert_int_equal(bytes, 0);
+    assert_int_equal(flags, SYNC_FILE_RANGE_WRITE); /* the others wait */
+    write_backs++;
+    return 0;
+}
 
 static int setup(void **state) {
     if (scratch_setup(state) != 0) {
@@ -97,6 +112,38 @@ static void a_batch_empties_the_wal_only_when_it_is_large(void **state) {
     assert_true(checkpointer.limit_pages > pages); /* set anew, from the disk's free space */
 }
 
+/* Writes and ends batches until the WAL has so many pages. */
+static void write_pages(int pages) {
+    static int i;
+    while (db_wal_pages(checkpointer.db) < pages) {
+        write_category(++i);
+        checkpoint_after_batch(&checkpointer, 1000);
+    }
+}
+
+/* Where a commit does not wait for the disk, 16 MiB would be left for the checkpoint to wait for.
+ */
+static void the_disk_is_kept_writing_where_commits_do_not_wait(void **state) {
+    (void)state;
+    char error[DB_ERROR_BYTES];
+    write_backs = 0;
+    write_pages(300);
+    assert_int_equal(write_backs, 0); /* a commit has waited */
+    checkpoint_idle(&checkpointer, 1000);
+    db_close(db);
+    db = checkpointer.db = db_open(scratch_path("db"), DB_WRITE, DB_SYNC_NORMAL, error);
+    assert_non_null(db);
+    write_pages(250);
+    assert_int_equal(write_backs, 0);
+    write_pages(260);
+    assert_int_equal(write_backs, 1);
+    write_pages(600);
+    assert_int_equal(write_backs, 2);
+    checkpoint_idle(&checkpointer, 1000);
+    write_pages(260); /* the WAL has begun anew */
+    assert_int_equal(write_backs, 3);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(an_empty_wal_asks_for_nothing, setup, teardown),
@@ -104,6 +151,8 @@ int main(void) {
         cmocka_unit_test_setup_teardown(each_is_counted_with_its_pages_and_time, setup, teardown),
         cmocka_unit_test_setup_teardown(one_that_fails_is_counted_as_such, setup, teardown),
         cmocka_unit_test_setup_teardown(a_batch_empties_the_wal_only_when_it_is_large, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(the_disk_is_kept_writing_where_commits_do_not_wait, setup,
                                         teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
