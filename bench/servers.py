@@ -63,7 +63,7 @@ class Running:
     def __enter__(self):
         try:
             os.mkdir(self.run_dir)
-            shutil.copyfile(self.template, self.database)
+            copy_to_disk(self.template, self.database)
             write_secrets(self.secret_file, new_secret())
             port, front_port = free_port(), free_port()
             self.port = port if self.server.front == "direct" else front_port
@@ -176,6 +176,13 @@ class Running:
             if process is not None:
                 process.wait()
         shutil.rmtree(self.directory, ignore_errors=True)
+
+
+def copy_to_disk(source, target):
+    """A copy that is written out: otherwise the first sync of a server waits for all of it."""
+    shutil.copyfile(source, target)
+    with open(target, "rb+") as copy:
+        os.fsync(copy.fileno())
 
 
 def http_is_healthy(port):
