@@ -52,7 +52,7 @@ STATIC_LINK = -static -s -Wl,--gc-sections -Wl,-z,noseparate-code -Wl,--build-id
 SANITIZE = -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 LIBS = -ljson-c -lsodium
 SQLITE_LIBS = $(if $(SQLITE_DIR),-lm,-lsqlite3)
-# What the service does not use is left out.
+# What the service does not use is left out. An amalgamation does not look for fdatasync: it must be told.
 SQLITE_OPTIONS = -DHAVE_FDATASYNC=1 -DSQLITE_THREADSAFE=0 -DSQLITE_DQS=0 -DSQLITE_ENABLE_FTS5 -DSQLITE_LIKE_DOESNT_MATCH_BLOBS \
                  -DSQLITE_MAX_EXPR_DEPTH=0 -DSQLITE_OMIT_COMPLETE -DSQLITE_OMIT_DECLTYPE -DSQLITE_OMIT_DEPRECATED \
                  -DSQLITE_OMIT_DESERIALIZE -DSQLITE_OMIT_GET_TABLE -DSQLITE_OMIT_JSON -DSQLITE_OMIT_LOAD_EXTENSION \
