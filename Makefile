@@ -119,7 +119,7 @@ $(BUILD)/sqlite-choice: always
 	@mkdir -p $(@D)
 	@echo '$(SQLITE_DIR)' | cmp -s - $@ || echo '$(SQLITE_DIR)' >$@
 
-$(BUILD)/release/app/db.o $(BUILD)/release/app/db_admin.o: $(BUILD)/sqlite-choice $(if $(SQLITE_DIR),$(SQLITE_DIR)/sqlite3.h)
+$(BUILD)/release/app/db.o $(BUILD)/release/app/db_admin.o $(BUILD)/release/app/db_wal.o: $(BUILD)/sqlite-choice $(if $(SQLITE_DIR),$(SQLITE_DIR)/sqlite3.h)
 
 $(BUILD)/release/sqlite3.o: $(SQLITE_DIR)/sqlite3.c $(BUILD)/sqlite-choice Makefile
 	@mkdir -p $(@D)
@@ -278,8 +278,8 @@ packages-bench:
 
 # SQLite inside the process: the system's and the lean build of the bundled one, whatever SQLITE says. What sees sqlite3.h
 # is compiled for each.
-BENCH_OBJECTS = $(filter-out %/db.o %/db_admin.o,$(call objects,release,$(MODULES)))
-BENCH_OWN = $(addprefix $(BUILD)/bench/$(1)/,sqlite.o db.o db_admin.o)
+BENCH_OBJECTS = $(filter-out %/db.o %/db_admin.o %/db_wal.o,$(call objects,release,$(MODULES)))
+BENCH_OWN = $(addprefix $(BUILD)/bench/$(1)/,sqlite.o db.o db_admin.o db_wal.o)
 
 .PHONY: bench-sqlite
 bench-sqlite: packages-build ## nanoseconds a read and an insert, in several ways of using SQLite; BENCH_SQLITE_FLAGS=--instructions counts

@@ -12,6 +12,7 @@
 
 #include "clock.h"
 #include "db_internal.h"
+#include "db_wal.h"
 #include "log.h"
 #include "schema.h"
 
@@ -514,7 +515,12 @@ static bool configure(struct db *db, enum db_sync sync, char error[static DB_ERR
         sqlite3_wal_autocheckpoint(db->handle, 0);
         return true;
     }
-    if (!db_execute(db->handle, "PRAGMA journal_mode = WAL; PRAGMA secure_delete = OFF", error)) {
+    /* A batch's pages stay in memory until the commit. Otherwise, with SQLite 3.40, a commit after
+     * pages had left for the log and a savepoint was undone is lost to whoever recovers the log. */
+    if (!db_execute(
+            db->handle,
+            "PRAGMA journal_mode = WAL; PRAGMA secure_delete = OFF; PRAGMA cache_spill = OFF",
+            error)) {
         return false;
     }
     sqlite3_wal_autocheckpoint(db->handle, 0); /* never inside a commit: the worker chooses when */
@@ -549,7 +555,7 @@ struct db *db_open(const char *path, enum db_mode mode, enum db_sync sync,
     db->commits_sync = sync == DB_SYNC_FULL;
     int flags = SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_PRIVATECACHE |
                 (mode == DB_READ ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE);
-    int code = sqlite3_open_v2(path, &db->handle, flags, NULL);
+    int code = sqlite3_open_v2(path, &db->handle, flags, mode == DB_WRITE ? db_wal_vfs() : NULL);
     if (code != SQLITE_OK) {
         db_explain_open(path, sqlite3_errstr(code), error);
         db_close(db);

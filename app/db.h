@@ -2,9 +2,9 @@
  *
  * What it is for: connections, transactions, and a cache of prepared statements with no way around
  * it. A statement is asked for by its SQL literal; the first call prepares it, every later call
- * finds it by the literal's address. There is no prepare and no finalize in this interface. db.c
- * and db_admin.c, about whole databases, alone include sqlite3.h: another database would stand
- * beside them behind their headers.
+ * finds it by the literal's address. There is no prepare and no finalize in this interface. db.c,
+ * db_admin.c, about whole databases, and db_wal.c, about the log's file, alone include sqlite3.h:
+ * another database would stand beside them behind their headers.
  *
  * Ownership: a connection belongs to the process that opened it and must not cross a fork.
  * Statements belong to the connection. Text handed to db_bind_text() is borrowed until
