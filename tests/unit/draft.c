@@ -152,6 +152,7 @@ static int number;
 static void end_by_signal(void) {
     struct draft draft;
     log_capture();
+    signal(number, SIG_DFL); /* under nohup it would be ignored */
     if (begin(&draft, "file", false)) {
         write_file("file.part-journal", "of SQLite");
         raise(number);
